@@ -1,0 +1,104 @@
+"""The public names of hindsight-bank, a synchronous client of one Hindsight memory bank.
+
+They load at first use, so that importing the package costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from hindsight_bank.errors import (
+    AnswerError,
+    AnswerLostError,
+    ArgumentsError,
+    BackingOffError,
+    BankError,
+    ClosedError,
+    CredentialsError,
+    DeadlineError,
+    IncompatibleServer,
+    NotFoundError,
+    ProtocolError,
+    ReconnectRequired,
+    RPCError,
+    SettingsError,
+    StatusError,
+    ToolError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from hindsight_bank.version import __version__
+
+if TYPE_CHECKING:
+    from hindsight_bank._generated.directive import Directive
+    from hindsight_bank._generated.fact import Fact, Scores
+    from hindsight_bank._generated.get_bank import BankProfile, Disposition
+    from hindsight_bank._generated.get_memory import Memory, SourceMemory
+    from hindsight_bank._generated.list_memories import MemoryItem, MemoryPage
+    from hindsight_bank._generated.recall import Chunk, Entity, EntityObservation, RecallResult
+    from hindsight_bank._generated.reflect import BasedOn, LLMCall, ReflectResult, ToolCall, Usage
+    from hindsight_bank._generated.retain import RetainReceipt
+    from hindsight_bank.bank import Bank, Health
+    from hindsight_bank.credentials import stored_key
+    from hindsight_bank.plain import to_dict
+
+__all__ = [
+    "AnswerError",
+    "AnswerLostError",
+    "ArgumentsError",
+    "BackingOffError",
+    "Bank",
+    "BankError",
+    "BankProfile",
+    "BasedOn",
+    "Chunk",
+    "ClosedError",
+    "CredentialsError",
+    "DeadlineError",
+    "Directive",
+    "Disposition",
+    "Entity",
+    "EntityObservation",
+    "Fact",
+    "Health",
+    "IncompatibleServer",
+    "LLMCall",
+    "Memory",
+    "MemoryItem",
+    "MemoryPage",
+    "NotFoundError",
+    "ProtocolError",
+    "RPCError",
+    "RecallResult",
+    "ReconnectRequired",
+    "ReflectResult",
+    "RetainReceipt",
+    "Scores",
+    "SettingsError",
+    "SourceMemory",
+    "StatusError",
+    "ToolCall",
+    "ToolError",
+    "UnauthorizedError",
+    "UnreachableError",
+    "Usage",
+    "__version__",
+    "stored_key",
+    "to_dict",
+]
+
+_ROOMS = {"Bank": "bank", "Health": "bank", "stored_key": "credentials", "to_dict": "plain"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if (room := _ROOMS.get(name)) is None:
+        from hindsight_bank._generated import PUBLIC  # noqa: PLC0415 - at first use
+
+        room = f"_generated.{PUBLIC[name]}"
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{room}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

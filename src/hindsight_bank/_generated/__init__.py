@@ -1,0 +1,38 @@
+"""The types of the six tools; PUBLIC says in which module each class is.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    rules/recall.json  sha256:c67646f4749236f570c91d021792041af1afdf8065aa8f67ba88f2c6a46e2aa5
+    rules/reflect.json  sha256:df82528b2e5475c4772ae3efcfcfe8375673fa4edb66bff15eb28256a7c73a53
+    rules/retain.json  sha256:93bcd1d587e82278c88edda26cf41eeba9c199d1b1591db3f3867ca3aa415c32
+    tools/get_bank.json  sha256:a304384833234c885dd99db62ebcbcd7df64718ced512e0a358f8a762af35867
+    tools/get_memory.json  sha256:0f11e7d0b7b51409a3db11a2c5d60f7e4777949ff3dc2f5fb585a9f5ce867acc
+    tools/list_memories.json  sha256:8ad5de7b74244c920bd45a473ea656b9d422ee648fc1e8a0d0eadd69bc949e37
+    tools/recall.json  sha256:e3091a3f8515d9a6c8700a320ccedfd232a0f6a43efd9035ce384656fcc1f8c7
+    tools/reflect.json  sha256:e0cb0c0b1b5317b863963122d9665b12f3766c8fca6838d1bbf3766a3d6bb588
+    tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56
+    types/directive.json  sha256:e629e9fd2a96e03f11d479653d64c567471a1514d6204722c585be2f69c8c3fb
+    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+"""
+
+PUBLIC = {
+    "BankProfile": "get_bank",
+    "BasedOn": "reflect",
+    "Chunk": "recall",
+    "Directive": "directive",
+    "Disposition": "get_bank",
+    "Entity": "recall",
+    "EntityObservation": "recall",
+    "Fact": "fact",
+    "LLMCall": "reflect",
+    "Memory": "get_memory",
+    "MemoryItem": "list_memories",
+    "MemoryPage": "list_memories",
+    "RecallResult": "recall",
+    "ReflectResult": "reflect",
+    "RetainReceipt": "retain",
+    "Scores": "fact",
+    "SourceMemory": "get_memory",
+    "ToolCall": "reflect",
+    "Usage": "reflect",
+}

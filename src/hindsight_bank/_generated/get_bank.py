@@ -1,0 +1,55 @@
+"""The types of the tool `get_bank`.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    tools/get_bank.json  sha256:a304384833234c885dd99db62ebcbcd7df64718ced512e0a358f8a762af35867
+"""
+
+from typing import TypedDict
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class Disposition:
+    """Three traits that colour a bank's reflections, each from 1 to 5.
+
+    Attributes:
+        skepticism: From 1, trusting, to 5, doubting.
+        literalism: From 1, reading between the lines, to 5, taking words literally.
+        empathy: From 1, detached, to 5, minding feelings.
+    """
+
+    skepticism: int
+    literalism: int
+    empathy: int
+
+
+@frozen(kw_only=True)
+class BankProfile:
+    """What the bank is and how it thinks.
+
+    Attributes:
+        bank_id: The bank's id, as in its URL.
+        name: Its name for people; the bank_id unless somebody named it.
+        disposition: How it thinks when it reflects.
+        mission: What it is for, or an empty string.
+    """
+
+    bank_id: str
+    name: str
+    disposition: Disposition
+    mission: str
+    error: None = field(default=None, repr=False, eq=False)
+
+
+Answer = BankProfile
+
+
+class Arguments(TypedDict, total=False):
+    """What get_bank takes, by our rules too. None is never sent."""
+
+
+INPUT_SHA256 = "99334726611ccf58a148b0814696bfa6fe08c1b2d027e946beccf5a74331c9aa"
+EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
+TIMES: tuple[str, ...] = ()

@@ -1,0 +1,119 @@
+"""The types of the tool `get_memory`.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    tools/get_memory.json  sha256:0f11e7d0b7b51409a3db11a2c5d60f7e4777949ff3dc2f5fb585a9f5ce867acc
+"""
+
+from typing import Any, Required, TypedDict
+
+from attrs import field, frozen
+
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+
+
+@frozen(kw_only=True)
+class SourceMemory:
+    """A memory that an observation was built from, in short.
+
+    Attributes:
+        id: The memory's UUID in lower case.
+        text: What is remembered.
+        type: The kind of memory: world or experience. More may come.
+        context: The context it was retained with.
+        occurred_start: When what it tells began. None if unknown.
+        mentioned_at: When it was said or learned. None if unknown.
+    """
+
+    id: str
+    text: str
+    type: str
+    context: str | None
+    occurred_start: Timestamp | None
+    mentioned_at: Timestamp | None
+
+
+@frozen(kw_only=True)
+class Memory:
+    """A memory as get_memory fetches it, with all that the server knows of it.
+
+    Attributes:
+        id: The memory's UUID in lower case.
+        text: What is remembered, in one or a few sentences.
+        context: The context it was retained with, or an empty string.
+        date: ISO 8601: the date the server sorts it under. Text, because it is empty where there is none.
+        type: The kind of memory, elsewhere named fact_type: world, experience or observation; opinion in old banks.
+            More may come.
+        mentioned_at: When it was said or learned. None if unknown.
+        occurred_start: When what it tells began. None if unknown.
+        occurred_end: When what it tells ended. None if unknown.
+        entities: Names of the people, places and things it mentions.
+        document_id: The document it was extracted from. None for an observation.
+        chunk_id: The chunk of the document it was extracted from. None for an observation.
+        tags: The tags it was retained with.
+        metadata: What its retain attached; values written by other ways than retain may be any JSON. Since 0.8.5.
+        observation_scopes: Which tags the observations drawn from it get: a word or lists of tags. None if not set.
+            Since 0.4.15.
+        state: `valid` or `invalidated`. Since 0.8.2.
+        invalidation_reason: Why it was invalidated. None if it is valid, or nobody said. Since 0.8.2.
+        invalidated_at: When it was invalidated. None if it is valid. Since 0.8.2.
+        edited_at: When somebody last edited it. None if never. Since 0.8.2.
+        consolidated_at: When observations were last drawn from it. None if not yet. Since 1.1.0.
+        consolidation_failed_at: When drawing observations from it failed. None if it did not. Since 1.1.0.
+        history: Deprecated by the server, and empty in every answer seen. Since 0.4.17.
+        source_memory_ids: Ids of the memories an observation was built from.
+        source_memories: Those of source_memory_ids that still exist, latest mentioned first.
+    """
+
+    id: str
+    text: str
+    context: str
+    date: str
+    type: str
+    mentioned_at: Timestamp | None
+    occurred_start: Timestamp | None
+    occurred_end: Timestamp | None
+    entities: OrEmpty[tuple[str, ...]]
+    document_id: str | None
+    chunk_id: str | None
+    tags: OrEmpty[tuple[str, ...]]
+    metadata: OrEmpty[dict[str, Any]] = field(factory=dict)
+    observation_scopes: str | tuple[Any, ...] | None = None
+    state: str | None = None
+    invalidation_reason: str | None = None
+    invalidated_at: Timestamp | None = None
+    edited_at: Timestamp | None = None
+    consolidated_at: Timestamp | None = None
+    consolidation_failed_at: Timestamp | None = None
+    history: OrEmpty[tuple[Any, ...]] = ()
+    source_memory_ids: OrEmpty[tuple[str, ...]] = ()
+    source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
+    error: None = field(default=None, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.entities is None:
+            object.__setattr__(self, "entities", ())
+        if self.tags is None:
+            object.__setattr__(self, "tags", ())
+        if self.metadata is None:
+            object.__setattr__(self, "metadata", {})
+        if self.history is None:
+            object.__setattr__(self, "history", ())
+        if self.source_memory_ids is None:
+            object.__setattr__(self, "source_memory_ids", ())
+        if self.source_memories is None:
+            object.__setattr__(self, "source_memories", ())
+
+
+Answer = Memory
+
+
+class Arguments(TypedDict, total=False):
+    """What get_memory takes, by our rules too. None is never sent."""
+
+    memory_id: Required[str]
+
+
+INPUT_SHA256 = "697a5139f50ee417b108b7d5c9907e86792c899fa6f4ef7987c78e57ce0037c7"
+EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
+TIMES: tuple[str, ...] = ()

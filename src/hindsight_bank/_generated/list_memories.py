@@ -1,0 +1,112 @@
+"""The types of the tool `list_memories`.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    tools/list_memories.json  sha256:8ad5de7b74244c920bd45a473ea656b9d422ee648fc1e8a0d0eadd69bc949e37
+"""
+
+from typing import Annotated, Any, Literal, TypedDict
+
+from attrs import field, frozen
+from msgspec import Meta
+
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+
+
+@frozen(kw_only=True)
+class MemoryItem:
+    """A memory as list_memories lists it.
+
+    Attributes:
+        id: The memory's UUID in lower case.
+        text: What is remembered, in one or a few sentences.
+        context: The context it was retained with, or an empty string.
+        date: ISO 8601: the date the server sorts it under. Text, because it is empty where there is none.
+        fact_type: The kind of memory: world, experience or observation; opinion in old banks. More may come.
+        document_id: The document it was extracted from. None for an observation. Since 0.8.2.
+        mentioned_at: When it was said or learned. None if unknown.
+        occurred_start: When what it tells began. None if unknown.
+        occurred_end: When what it tells ended. None if unknown.
+        entities: Names of the entities it mentions, joined by a comma and a space (a name may have one too); get_memory
+            lists them.
+        chunk_id: The chunk of the document it was extracted from. None for an observation.
+        proof_count: How many facts support it: 1, or more for an observation.
+        tags: The tags it was retained with.
+        metadata: What its retain attached; values written by other ways than retain may be any JSON. Since 0.8.5.
+        consolidated_at: When observations were last drawn from it. None if not yet. Since 0.5.3.
+        consolidation_failed_at: When drawing observations from it failed. None if it did not. Since 0.5.3.
+        state: Always `valid` so far: invalidated memories are not listed. Since 0.8.2.
+        invalidation_reason: Why it was invalidated. Since 0.8.2.
+        invalidated_at: When it was invalidated. Since 0.8.2.
+        edited_at: When somebody last edited it. None if never. Since 0.8.2.
+        updated_at: When the server last wrote it. Since 0.9.2.
+        source_memory_ids: Ids of the memories an observation was built from. Since 0.9.2.
+    """
+
+    id: str
+    text: str
+    context: str
+    date: str
+    fact_type: str
+    document_id: str | None = None
+    mentioned_at: Timestamp | None
+    occurred_start: Timestamp | None
+    occurred_end: Timestamp | None
+    entities: str
+    chunk_id: str | None
+    proof_count: int
+    tags: OrEmpty[tuple[str, ...]]
+    metadata: OrEmpty[dict[str, Any]] = field(factory=dict)
+    consolidated_at: Timestamp | None = None
+    consolidation_failed_at: Timestamp | None = None
+    state: str | None = None
+    invalidation_reason: str | None = None
+    invalidated_at: Timestamp | None = None
+    edited_at: Timestamp | None = None
+    updated_at: Timestamp | None = None
+    source_memory_ids: OrEmpty[tuple[str, ...]] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if self.tags is None:
+            object.__setattr__(self, "tags", ())
+        if self.metadata is None:
+            object.__setattr__(self, "metadata", {})
+        if self.source_memory_ids is None:
+            object.__setattr__(self, "source_memory_ids", ())
+
+
+@frozen(kw_only=True)
+class MemoryPage:
+    """One page of the bank's memories.
+
+    Attributes:
+        items: The memories, latest mentioned first.
+        total: How many memories match, on all pages.
+        limit: The limit asked for.
+        offset: The offset asked for.
+    """
+
+    items: tuple[MemoryItem, ...]
+    total: int
+    limit: int
+    offset: int
+    error: None = field(default=None, repr=False, eq=False)
+
+
+Answer = MemoryPage
+
+
+class Arguments(TypedDict, total=False):
+    """What list_memories takes, by our rules too. None is never sent."""
+
+    type: str
+    q: str
+    limit: Annotated[int, Meta(ge=0)]
+    offset: Annotated[int, Meta(ge=0)]
+    tags: list[str]
+    tags_match: Literal["any", "all", "any_strict", "all_strict", "exact"]
+
+
+INPUT_SHA256 = "281045495fe033b5a110316513696e6cb10b215c99bdaf106eb8f9ea7d5b6f80"
+EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
+TIMES: tuple[str, ...] = ()

@@ -1,0 +1,116 @@
+"""The types of the tool `recall`.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    rules/recall.json  sha256:c67646f4749236f570c91d021792041af1afdf8065aa8f67ba88f2c6a46e2aa5
+    tools/recall.json  sha256:e3091a3f8515d9a6c8700a320ccedfd232a0f6a43efd9035ce384656fcc1f8c7
+    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+"""
+
+from typing import Annotated, Any, Literal, Required, TypedDict
+
+from attrs import field, frozen
+from msgspec import Meta
+
+from hindsight_bank._generated.fact import Fact
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+
+
+@frozen(kw_only=True)
+class Chunk:
+    """A passage of a retained text.
+
+    Attributes:
+        chunk_text: The passage as it was retained.
+        chunk_index: Its place in the document, from 0.
+        truncated: Whether max_chunk_tokens cut chunk_text short.
+    """
+
+    chunk_text: str
+    chunk_index: int
+    truncated: bool
+
+
+@frozen(kw_only=True)
+class EntityObservation:
+    """One conclusion about an entity.
+
+    Attributes:
+        text: The conclusion, in a sentence.
+        mentioned_at: When it was drawn. None if unknown.
+    """
+
+    text: str
+    mentioned_at: Timestamp | None
+
+
+@frozen(kw_only=True)
+class Entity:
+    """A person, place or thing that memories mention.
+
+    Attributes:
+        entity_id: The entity's UUID in lower case.
+        canonical_name: The name the bank settled on.
+        observations: What the bank concluded about it.
+    """
+
+    entity_id: str
+    canonical_name: str
+    observations: OrEmpty[tuple[EntityObservation, ...]]
+
+    def __attrs_post_init__(self) -> None:
+        if self.observations is None:
+            object.__setattr__(self, "observations", ())
+
+
+@frozen(kw_only=True)
+class RecallResult:
+    """The memories that matched a recall.
+
+    Attributes:
+        results: The facts found, best match first.
+        trace: Debugging details. None: no tool argument asks for them.
+        entities: Entities by canonical name. None unless include_entities was asked for.
+        chunks: Source passages by chunk id. None unless include_chunks was asked for.
+        source_facts: The facts behind observations, by id. None unless include_source_facts was asked for.
+        source_facts_truncated: Whether max_source_facts_tokens cut source_facts short. None unless they were asked for.
+            Since 0.9.1.
+    """
+
+    results: tuple[Fact, ...]
+    trace: dict[str, Any] | None
+    entities: dict[str, Entity] | None
+    chunks: dict[str, Chunk] | None
+    source_facts: dict[str, Fact] | None
+    source_facts_truncated: bool | None = None
+    error: None = field(default=None, repr=False, eq=False)
+
+
+Answer = RecallResult
+
+
+class Arguments(TypedDict, total=False):
+    """What recall takes, by our rules too. None is never sent."""
+
+    query: Required[str]
+    max_tokens: Annotated[int, Meta(ge=1)]
+    budget: Literal["low", "mid", "high"]
+    types: list[str]
+    prefer_observations: bool
+    tags: list[str]
+    tags_match: Literal["any", "all", "any_strict", "all_strict", "exact"]
+    tag_groups: list[dict[str, Any]]
+    query_timestamp: str
+    min_scores: dict[str, Any]
+    temporal_window: dict[str, Any]
+    include_chunks: bool
+    max_chunk_tokens: Annotated[int, Meta(ge=1)]
+    include_entities: bool
+    max_entity_tokens: Annotated[int, Meta(ge=1)]
+    include_source_facts: bool
+    max_source_facts_tokens: Annotated[int, Meta(ge=1)]
+
+
+INPUT_SHA256 = "e00c75410e90b2d96b17d4507d30c98816520254acf4bcffff71397bb06ee052"
+EXCLUSIVE: tuple[tuple[str, ...], ...] = (("tags", "tag_groups"),)
+TIMES: tuple[str, ...] = ("query_timestamp",)

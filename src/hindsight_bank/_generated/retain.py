@@ -1,0 +1,48 @@
+"""The types of the tool `retain`.
+
+Generated; do not edit. `python -m codegen` makes this file from schemas/:
+
+    rules/retain.json  sha256:93bcd1d587e82278c88edda26cf41eeba9c199d1b1591db3f3867ca3aa415c32
+    tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56
+"""
+
+from typing import Literal, Required, TypedDict
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class RetainReceipt:
+    """The server's word that it has queued a text: accepted, not yet stored.
+
+    Attributes:
+        status: Always accepted.
+        message: A sentence of the server for people.
+        operation_id: UUID of the background operation. None from servers before 0.4.15. Since 0.4.15.
+    """
+
+    status: Literal["accepted"]
+    message: str
+    operation_id: str | None = None
+    error: None = field(default=None, repr=False, eq=False)
+
+
+Answer = RetainReceipt
+
+
+class Arguments(TypedDict, total=False):
+    """What retain takes, by our rules too. None is never sent."""
+
+    content: Required[str]
+    context: str
+    timestamp: str
+    tags: list[str]
+    metadata: dict[str, str]
+    document_id: str
+    strategy: str
+    update_mode: str
+
+
+INPUT_SHA256 = "e95e98e300aca192c0d9e26ccaa5d9c4370f19952527bf125e84367600c4f8a0"
+EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
+TIMES: tuple[str, ...] = ("timestamp",)

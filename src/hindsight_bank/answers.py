@@ -1,0 +1,191 @@
+"""Answers judged and built: from one message's JSON text to a frozen typed object.
+
+msgspec decodes the whole envelope in one pass, straight into the types generated from our schemas. What does not fit is
+looked at once more, and becomes what the tool said (`ToolError`) or what broke (`AnswerError`, `ProtocolError`).
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from hindsight_bank import jsonrpc, validation
+from hindsight_bank.errors import AnswerError, BankError, IncompatibleServer, NotFoundError, ProtocolError, ToolError
+from hindsight_bank.jsonrpc import Message
+from hindsight_bank.validation import problem, types_of
+
+T = TypeVar("T")
+Clean = Callable[[str], str]
+
+_MISSING: Final = re.compile(r"\b(bank|memory)\b.*\b(?:not found|does not exist)\b", re.IGNORECASE | re.DOTALL)
+_UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
+
+
+class ToolResult(msgspec.Struct, Generic[T]):
+    """The result of `tools/call`, with the tool's own answer decoded in place."""
+
+    structuredContent: T | None | UnsetType = UNSET  # noqa: N815 - the wire's word
+    isError: bool | None = False  # noqa: N815
+    content: Raw = Raw(b"[]")
+    resultType: str = "complete"  # noqa: N815 - absent means complete
+
+
+class _AnyResult(msgspec.Struct):
+    """The result of `tools/call` whose structured content is still to be judged."""
+
+    structuredContent: Raw = Raw(b"null")  # noqa: N815 - the wire's word
+    isError: bool | None = False  # noqa: N815
+    content: Raw = Raw(b"[]")
+    resultType: str = "complete"  # noqa: N815
+
+
+class _Block(msgspec.Struct):
+    """A content block: only text matters here."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class _Fault(msgspec.Struct):
+    """The ways in which Hindsight says inside a result that a tool failed."""
+
+    error: Any = None
+    status: Any = None
+    message: Any = None
+
+
+def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
+    """Return the decoder of messages that answer a call of `tool`; a result that does not fit stays JSON text."""
+    typed = _typed_decoder(tool)
+
+    def decode(text: bytes) -> Message[Any]:
+        try:
+            return typed.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return jsonrpc.decode(text)
+
+    return decode
+
+
+def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each tool has its own answer
+    """Return the tool's typed answer, or raise what the result says.
+
+    Args:
+        tool: The tool's name.
+        result: The `result` of a message that `decoder(tool)` decoded.
+        clean: Makes a sentence of the server's fit for an error.
+    """
+    if isinstance(result, Raw):
+        raise _complaint(tool, result, clean)
+    if result.resultType != "complete":
+        raise _unfinished(result.resultType, clean)
+    if result.isError:
+        raise _tool_error(tool, _text(result.content) or "the tool failed without saying why", clean)
+    built = result.structuredContent
+    if built is UNSET or built is None:
+        built = _from_text(tool, _text(result.content), clean)
+    return built.build() if isinstance(built, msgspec.Struct) else built
+
+
+def conform(value: Any, schema: Mapping[str, Any]) -> None:  # noqa: ANN401 - any JSON
+    """Check reflect's `structured_output` against the caller's `response_schema`."""
+    if problems := validation.violations(value, schema):
+        raise AnswerError(
+            "reflect: structured_output breaks the response_schema: " + "; ".join(problems),
+            tool="reflect",
+            problems=problems,
+        )
+
+
+@cache
+def _typed_decoder(tool: str) -> msgspec.json.Decoder[Message[Any]]:
+    return msgspec.json.Decoder(Message[ToolResult[types_of(tool).Answer]])  # type: ignore[name-defined]  # run-time type
+
+
+def _from_text(tool: str, text: str | None, clean: Clean) -> Any:  # noqa: ANN401
+    """Build the answer from the text block, for servers without structuredContent."""
+    if text is None:
+        raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")
+    try:
+        return msgspec.json.decode(text, type=types_of(tool).Answer)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        raise _payload_error(tool, text.encode(errors="replace"), error, clean) from None
+
+
+def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
+    """Return the error for a result that did not decode: what the tool says first, then what its schema says."""
+    try:
+        result = msgspec.json.decode(raw, type=_AnyResult)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return ProtocolError(f"{tool}: the result is no tool result: {error}")
+    if result.resultType != "complete":
+        return _unfinished(result.resultType, clean)
+    payload = bytes(result.structuredContent)
+    if payload == b"null":
+        payload = (_text(result.content) or "").encode()
+    if result.isError:
+        fault = _fault(payload) or _text(result.content)
+        return _tool_error(tool, fault or "the tool failed without saying why", clean)
+    try:
+        msgspec.json.decode(payload, type=types_of(tool).Answer)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return _payload_error(tool, payload, error, clean)
+    return ProtocolError(f"{tool}: the result is no tool result")
+
+
+def _payload_error(tool: str, payload: bytes, error: Exception, clean: Clean) -> BankError:
+    """Return the error for an answer that does not fit the tool's schema."""
+    if (fault := _fault(payload)) is not None:
+        return _tool_error(tool, fault, clean)
+    if "out of range" in str(error):
+        return ProtocolError(f"{tool}: the answer holds a number beyond what a double or 64 bits can hold")
+    if isinstance(error, msgspec.ValidationError):
+        broken = problem(error)
+        return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
+    try:
+        msgspec.json.decode(payload)
+    except (msgspec.DecodeError, RecursionError):
+        # A sentence where a value should be: servers say so when a tool fails.
+        return _tool_error(tool, payload.decode(errors="replace"), clean)
+    return ProtocolError(f"{tool}: the answer is malformed")
+
+
+def _fault(payload: bytes) -> str | None:
+    """Return what the payload says of a failure, None if it says nothing."""
+    try:
+        fault = msgspec.json.decode(payload, type=_Fault)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if fault.error is not None:
+        return fault.error if isinstance(fault.error, str) else json.dumps(fault.error, ensure_ascii=False)
+    if fault.status == "error":
+        return fault.message if isinstance(fault.message, str) else "the tool failed without saying why"
+    return None
+
+
+def _text(content: Raw) -> str | None:
+    """Return the text of the first text block."""
+    try:
+        blocks = msgspec.json.decode(content, type=list[_Block] | None) or []
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return next((block.text for block in blocks if block.type == "text" and block.text is not None), None)
+
+
+def _tool_error(tool: str, message: str, clean: Clean) -> BankError:
+    sentence = clean(message)
+    if _UNKNOWN_TOOL.match(message):
+        return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
+    if found := _MISSING.search(message):
+        return NotFoundError(sentence, tool=tool, what=found[1].lower())
+    return ToolError(sentence, tool=tool)
+
+
+def _unfinished(kind: str, clean: Clean) -> ProtocolError:
+    if kind == "input_required":
+        return ProtocolError("the server asks for input before it answers, which this client cannot give")
+    return ProtocolError(f"the result is of an unknown kind, {clean(kind)[:40]!r}")

@@ -1,0 +1,125 @@
+"""Arguments judged: by our schema before anything is sent, by the server's own once it is known."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from hindsight_bank import validation
+from hindsight_bank.errors import ArgumentsError, ProtocolError
+from hindsight_bank.validation import problem, types_of
+
+
+def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as they go out: None left out, timestamps as text, everything plain JSON and of its type."""
+    rules = types_of(tool)
+    given = {name: value for name, value in arguments.items() if value is not None}
+    problems = [fault for name in rules.TIMES if name in given for fault in _spell(given, name)]
+    problems += [fault for name in given for fault in _not_json(given[name], f"$.{name}")]
+    if not problems:
+        try:
+            msgspec.convert(given, rules.Arguments)
+        except msgspec.ValidationError as error:
+            problems.append(problem(error))
+    problems += [
+        f"{' and '.join(names)} exclude each other @ $" for names in rules.EXCLUSIVE if all(n in given for n in names)
+    ]
+    if problems:
+        raise ArgumentsError(f"{tool}: {'; '.join(problems)}", tool=tool, problems=problems)
+    return given
+
+
+class ServerTool(msgspec.Struct):
+    """A tool as the server lists it."""
+
+    name: str
+    inputSchema: Raw = Raw(b"{}")  # noqa: N815 - the wire's word
+
+
+class ServerSchema:
+    """The server's own word on a tool's arguments."""
+
+    def __init__(self, tool: str, text: Raw) -> None:
+        try:
+            self._schema = msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError):
+            raise ProtocolError(f"the server lists {tool} with an inputSchema that is no JSON object") from None
+        properties = self._schema.get("properties")
+        self.names = frozenset(properties if isinstance(properties, dict) else ())
+        self._same = _canonical_sha256(self._schema) == types_of(tool).INPUT_SHA256
+        self._tool = tool
+
+    def judge(self, arguments: Mapping[str, Any], server: str) -> None:
+        """Refuse what this server would drop silently or refuse itself."""
+        if self._same:
+            return
+        problems = [f"unknown to this server @ $.{name}" for name in arguments if name not in self.names]
+        problems = problems or validation.violations(arguments, self._schema)
+        if problems:
+            raise ArgumentsError(
+                f"{self._tool}: {'; '.join(problems)} (server: {server or 'unnamed'})",
+                tool=self._tool,
+                problems=problems,
+            )
+
+
+def _spell(given: dict[str, Any], name: str) -> Iterator[str]:
+    """Write the timestamp `name` as ISO 8601 with its offset, in place."""
+    value = given[name]
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            yield f"Expected an ISO 8601 time @ $.{name}"
+            return
+    elif isinstance(value, datetime):
+        given[name] = value.isoformat()
+    else:
+        yield f"Expected a datetime or an ISO 8601 string @ $.{name}"
+        return
+    if value.utcoffset() is None:
+        yield f"Expected a time with its UTC offset @ $.{name}"
+
+
+def _not_json(value: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - whatever the caller passed
+    """Yield what keeps `value` from being JSON that every server reads alike."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            yield f"Expected no unpaired surrogate @ {path}"
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield f"Expected a finite number @ {path}"
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(key, str):
+                yield from _not_json(key, f"key in {path}")
+                yield from _not_json(item, f"{path}[...]")
+            else:
+                yield f"Expected `str`, got `{type(key).__name__}` @ key in {path}"
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _not_json(item, f"{path}[...]")
+    elif value is not None and not isinstance(value, int):
+        yield f"Expected a JSON value, got `{type(value).__name__}` @ {path}"
+
+
+def _canonical_sha256(schema: Any) -> str:  # noqa: ANN401 - any JSON
+    text = json.dumps(_undescribed(schema), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _undescribed(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401
+    """Return the schema without descriptions and titles; under `properties` the keys are names, not keywords."""
+    if isinstance(schema, dict):
+        kept = {key: value for key, value in schema.items() if names or key not in ("description", "title")}
+        return {key: _undescribed(value, names=not names and key == "properties") for key, value in kept.items()}
+    if isinstance(schema, list):
+        return [_undescribed(item) for item in schema]
+    return schema

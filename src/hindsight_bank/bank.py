@@ -1,0 +1,444 @@
+"""One memory bank: six verbs, each a tool of the server's, and three conveniences made of them."""
+
+import math
+import ssl
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+
+from attrs import frozen
+
+from hindsight_bank import answers
+from hindsight_bank.binding import Settings
+from hindsight_bank.connection import Backoff, Connection, Options
+from hindsight_bank.credentials import check_key
+from hindsight_bank.deadline import Deadline, seconds
+from hindsight_bank.errors import SettingsError, discreet
+from hindsight_bank.session import Client
+from hindsight_bank.transport import Limits
+from hindsight_bank.version import __version__
+
+if TYPE_CHECKING:
+    from hindsight_bank._generated.get_bank import BankProfile
+    from hindsight_bank._generated.get_memory import Memory
+    from hindsight_bank._generated.list_memories import MemoryItem, MemoryPage
+    from hindsight_bank._generated.recall import RecallResult
+    from hindsight_bank._generated.reflect import ReflectResult
+    from hindsight_bank._generated.retain import RetainReceipt
+
+Budget = Literal["low", "mid", "high"]
+TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
+
+# Seconds for a whole call. The server itself ends a reflection after 300 s.
+_SECONDS: Final = {"retain": 60.0, "reflect": 330.0}
+_OTHERWISE: Final = 60.0
+_PAGE: Final = 100
+
+
+@frozen(kw_only=True)
+class Health:
+    """What `Bank.health` found.
+
+    Attributes:
+        bank: The bank's profile.
+        seconds: How long the server took to send it.
+        server: The server's name and version as it reports them; up to Hindsight 0.5.4 the version is its framework's.
+        protocol: The MCP revision in use, for example ``"2026-07-28"``.
+    """
+
+    bank: "BankProfile"
+    seconds: float
+    server: str
+    protocol: str
+
+
+class Bank:
+    """A Hindsight memory bank, used synchronously from any thread, event loop or forked process.
+
+    Nothing happens at construction but the checking of settings. The first call, `connect` or ``with`` connects, and
+    checks that the server has all six tools and that the bank exists. Every call has its own deadline and raises a
+    subclass of `BankError` when it does not end in a whole, valid answer.
+
+    Args:
+        server_url: The server's base URL: ``https://host[:port]``, or plain http on loopback. No path.
+        bank_id: The bank: one or more of ``a-z0-9_-``.
+        api_key: Sent as ``Authorization: Bearer``. None sends none: a key is never looked up behind your back; see
+            `stored_key`.
+        timeout: Seconds for a whole call of any tool; None for each tool's own (60, reflect 330); `math.inf` for none.
+        connect_timeout: Seconds to make one TCP and TLS connection.
+        max_request_bytes: The largest request; current servers refuse more than 4 MiB.
+        max_response_bytes: The largest answer.
+        backoff: While a failed connection cools down, calls ``"wait"`` within their deadline or ``"raise"``
+            `BackingOffError`.
+        allow_new_bank: Accept a bank that does not exist yet, which the first `retain` then makes.
+        ssl_context: For https with certificates of your own; None for the public ones.
+        proxy: URL of an HTTP proxy, ``http://host:port``. None for none: the environment's proxies are not used.
+
+    Raises:
+        SettingsError: A setting breaks its rule.
+        CredentialsError: The key cannot be a key.
+    """
+
+    @discreet
+    def __init__(  # noqa: PLR0913 - settings, all but two by keyword
+        self,
+        server_url: str,
+        bank_id: str,
+        *,
+        api_key: str | None = None,
+        timeout: float | None = None,
+        connect_timeout: float = 10.0,
+        max_request_bytes: int = 4 * 2**20,
+        max_response_bytes: int = 32 * 2**20,
+        backoff: Backoff = "wait",
+        allow_new_bank: bool = False,
+        ssl_context: ssl.SSLContext | None = None,
+        proxy: str | None = None,
+    ) -> None:
+        self._settings = Settings(server_url, bank_id)
+        self._timeout = None if timeout is None else seconds(timeout, math.inf)
+        if backoff not in ("wait", "raise"):
+            raise SettingsError("backoff is 'wait' or 'raise'")
+        limits = Limits(
+            connect=seconds(connect_timeout, math.inf),
+            request=_positive("max_request_bytes", max_request_bytes),
+            response=_positive("max_response_bytes", max_response_bytes),
+        )
+        options = Options(
+            key=check_key(api_key, "api_key"),
+            client=Client("hindsight-bank", __version__),
+            limits=limits,
+            ssl_context=ssl_context,
+            proxy=proxy,
+            backoff=backoff,
+            allow_new_bank=allow_new_bank,
+        )
+        self._connection = Connection(self._settings, options)
+
+    @property
+    def server_url(self) -> str:
+        """The server's base URL in canonical form."""
+        return self._settings.server_url
+
+    @property
+    def bank_id(self) -> str:
+        """The bank's id."""
+        return self._settings.bank_id
+
+    # -- the six tools -------------------------------------------------------------------------------------------------
+
+    @discreet
+    def retain(  # noqa: PLR0913 - the tool's own arguments
+        self,
+        content: str,
+        *,
+        context: str | None = None,
+        timestamp: datetime | str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        document_id: str | None = None,
+        strategy: str | None = None,
+        update_mode: str | None = None,
+        timeout: float | None = None,
+    ) -> "RetainReceipt":
+        """Hand a text to the bank, which extracts and stores its facts in the background.
+
+        The receipt says *accepted*, never *stored*: with a fast model the facts show up in `list_memories` within a
+        second. Sent once only; when the outcome is unknown (``error.outcome``), look before repeating.
+
+        Args:
+            content: What to remember.
+            context: What kind of text this is; the server's default is ``"general"``.
+            timestamp: When it happened: an aware datetime or an ISO 8601 string with offset; None for now.
+            tags: Labels to filter by later.
+            metadata: Strings kept with each fact.
+            document_id: The document that this text is or belongs to; an existing one is replaced or appended to.
+            strategy: The name of a retain strategy of the bank. From Hindsight 0.4.21.
+            update_mode: ``"replace"`` or ``"append"`` for an existing document. From Hindsight 0.5.0.
+            timeout: Seconds for the whole call; None for the bank's.
+
+        Returns:
+            The receipt, with the id of the background operation where the server tells it.
+
+        Raises:
+            ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
+            ToolError: The server refused the text.
+        """
+        return cast("RetainReceipt", self._call("retain", timeout, locals()))
+
+    @discreet
+    def recall(  # noqa: PLR0913 - the tool's own arguments
+        self,
+        query: str,
+        *,
+        max_tokens: int | None = None,
+        budget: Budget | None = None,
+        types: Sequence[str] | None = None,
+        prefer_observations: bool | None = None,
+        tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | None = None,
+        tag_groups: Sequence[Mapping[str, Any]] | None = None,
+        query_timestamp: datetime | str | None = None,
+        min_scores: Mapping[str, Any] | None = None,
+        temporal_window: Mapping[str, Any] | None = None,
+        include_chunks: bool | None = None,
+        max_chunk_tokens: int | None = None,
+        include_entities: bool | None = None,
+        max_entity_tokens: int | None = None,
+        include_source_facts: bool | None = None,
+        max_source_facts_tokens: int | None = None,
+        timeout: float | None = None,
+    ) -> "RecallResult":
+        """Search the bank for facts that bear on a question.
+
+        Args:
+            query: The question, in plain words.
+            max_tokens: Roughly how much text to return at most, in tokens, not results; the server's default is 4096.
+            budget: How hard to search; the server's default is ``"high"``.
+            types: Only these kinds of fact: ``"world"``, ``"experience"``, ``"observation"``.
+            prefer_observations: Leave out facts that a returned observation already sums up. From 0.8.4.
+            tags: Only facts with these tags; how they combine is `tags_match`. Excludes `tag_groups`.
+            tags_match: ``"any"`` and ``"all"`` include untagged facts, ``"any_strict"`` and ``"all_strict"`` do not;
+                ``"exact"`` wants exactly these tags.
+            tag_groups: Compound tag filters. From 0.6.0.
+            query_timestamp: The moment from which the question is asked: aware datetime or ISO 8601 with offset.
+            min_scores: Least scores, for example ``{"final": 0.2}``. From 0.8.4.
+            temporal_window: Only facts of a time span, ``{"start": ..., "end": ...}``. From 0.9.2.
+            include_chunks: Return the source texts too. From 1.1.0, as are the five below.
+            max_chunk_tokens: How much of them; default 8192.
+            include_entities: Return the entities of the facts too.
+            max_entity_tokens: How much of them; default 500.
+            include_source_facts: Return the facts behind observations too.
+            max_source_facts_tokens: How much of them; default 4096.
+            timeout: Seconds for the whole call; None for the bank's.
+
+        Returns:
+            The facts, best first. No results do not prove that a bank exists: some servers answer so for any id.
+
+        Raises:
+            ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
+            ToolError: The server refused the search.
+        """
+        return cast("RecallResult", self._call("recall", timeout, locals()))
+
+    @discreet
+    def reflect(  # noqa: PLR0913 - the tool's own arguments
+        self,
+        query: str,
+        *,
+        context: str | None = None,
+        budget: Budget | None = None,
+        max_tokens: int | None = None,
+        response_schema: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | None = None,
+        apply_all_directives: bool | None = None,
+        include_based_on: bool | None = None,
+        include_trace: bool | None = None,
+        timeout: float | None = None,
+    ) -> "ReflectResult":
+        """Have the server's language model answer a question from the bank's memories.
+
+        Args:
+            query: The question.
+            context: Why it is asked.
+            budget: How hard to think; the server's default is ``"low"``.
+            max_tokens: The longest answer, in tokens; the server's default is 4096.
+            response_schema: A JSON Schema: the answer then comes in ``structured_output`` too, checked against it.
+            tags: Only memories with these tags, as for `recall`.
+            tags_match: How tags combine, as for `recall`.
+            apply_all_directives: Apply every active directive, whatever its tags. From 0.8.6.
+            include_based_on: Return what the answer rests on. From 0.7.0; before, it always comes.
+            include_trace: Return the steps taken. From 0.8.3; before, they always come.
+            timeout: Seconds for the whole call; None for the bank's. The server ends a reflection after 300 s.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
+            ToolError: The server could not answer, for example for want of a language model.
+            AnswerError: ``structured_output`` breaks `response_schema`.
+        """
+        result = cast("ReflectResult", self._call("reflect", timeout, locals()))
+        if response_schema is not None and result.structured_output is not None:
+            answers.conform(result.structured_output, response_schema)
+        return result
+
+    @discreet
+    def list_memories(  # noqa: PLR0913 - the tool's own arguments
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the tool's word
+        q: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | None = None,
+        timeout: float | None = None,
+    ) -> "MemoryPage":
+        """Browse the bank, newest first, without ranking.
+
+        Args:
+            type: Only this kind: ``"world"``, ``"experience"`` or ``"observation"``; an unknown one finds nothing.
+            q: Only memories whose text contains this.
+            limit: The most items; the server's default is 100. 0 returns only the total.
+            offset: How many to skip.
+            tags: Only memories with these tags, as for `recall`. From 0.8.5.
+            tags_match: How tags combine, as for `recall`. From 0.8.5.
+            timeout: Seconds for the whole call; None for the bank's.
+
+        Returns:
+            One page, and the total that the filters match.
+
+        Raises:
+            ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
+        """
+        return cast("MemoryPage", self._call("list_memories", timeout, locals()))
+
+    @discreet
+    def get_memory(self, memory_id: str, *, timeout: float | None = None) -> "Memory":
+        """Fetch one memory.
+
+        Args:
+            memory_id: The id, a UUID, as `recall` and `list_memories` give it.
+            timeout: Seconds for the whole call; None for the bank's.
+
+        Returns:
+            The memory, invalidated ones included.
+
+        Raises:
+            NotFoundError: The bank has no such memory.
+            ToolError: The id is no UUID.
+        """
+        return cast("Memory", self._call("get_memory", timeout, locals()))
+
+    @discreet
+    def get_bank(self, *, timeout: float | None = None) -> "BankProfile":
+        """Fetch the bank's profile: its name, mission and disposition.
+
+        Args:
+            timeout: Seconds for the whole call; None for the bank's.
+
+        Returns:
+            The profile.
+
+        Raises:
+            NotFoundError: The bank does not exist.
+        """
+        return cast("BankProfile", self._call("get_bank", timeout, locals()))
+
+    # -- made of them --------------------------------------------------------------------------------------------------
+
+    def iter_memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the tool's word
+        q: str | None = None,
+        tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | None = None,
+        page_size: int = _PAGE,
+        timeout: float | None = None,
+    ) -> "Iterator[MemoryItem]":
+        """Yield every memory that `list_memories` would list, page by page, in constant memory.
+
+        Pages are cut by position: memories stored meanwhile push others back, and those already seen on the page before
+        are dropped; memories deleted meanwhile pull others forward, and as many may be skipped.
+
+        Args:
+            type: As for `list_memories`.
+            q: As for `list_memories`.
+            tags: As for `list_memories`.
+            tags_match: As for `list_memories`.
+            page_size: How many to ask for at a time, at least 1.
+            timeout: Seconds for each page; None for the bank's.
+
+        Yields:
+            The items, newest first.
+
+        Raises:
+            ArgumentsError: `page_size` or a filter breaks its rule; raised when iteration begins.
+        """
+        size = _positive("page_size", page_size)
+        offset, before = 0, frozenset[str]()
+        while True:
+            page = self.list_memories(
+                type=type, q=q, limit=size, offset=offset, tags=tags, tags_match=tags_match, timeout=timeout
+            )
+            if not page.items:
+                return
+            yield from (item for item in page.items if item.id not in before)
+            offset += len(page.items)
+            before = frozenset(item.id for item in page.items)
+
+    @discreet
+    def health(self, *, timeout: float | None = None) -> Health:
+        """Fetch the bank's profile and tell how long it took, and what server and protocol answered.
+
+        Args:
+            timeout: Seconds for the whole check; None for the bank's.
+
+        Returns:
+            What was found.
+        """
+        deadline = self._deadline("health", timeout)
+        link = self._connection.open(deadline)
+        began = time.perf_counter()
+        profile = cast("BankProfile", self._connection.call("get_bank", {}, deadline))
+        took = time.perf_counter() - began
+        return Health(bank=profile, seconds=took, server=link.server, protocol=link.endpoint.revision or "")
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    @discreet
+    def connect(self, *, timeout: float | None = None) -> Self:
+        """Connect now, and check that the server has the six tools and that the bank exists.
+
+        Args:
+            timeout: Seconds for all of it; None for the bank's.
+
+        Returns:
+            The bank itself.
+
+        Raises:
+            UnreachableError: There is no server.
+            UnauthorizedError: The server wants a key, or another one.
+            IncompatibleServer: The server lacks one of the six tools.
+            NotFoundError: The bank does not exist, and `allow_new_bank` was not given.
+        """
+        self._connection.open(self._deadline("connect", timeout))
+        return self
+
+    def close(self) -> None:
+        """End the session and close the connections, once the calls in flight have ended. May be called twice."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self.connect()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Bank({self.server_url!r}, {self.bank_id!r})"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Bank holds connections and perhaps a key: make one in each process instead of pickling it")
+
+    def _call(self, tool: str, timeout: float | None, scope: Mapping[str, Any]) -> Any:  # noqa: ANN401 - each its own
+        given = {name: value for name, value in scope.items() if name not in ("self", "timeout")}
+        return self._connection.call(tool, given, self._deadline(tool, timeout))
+
+    def _deadline(self, operation: str, timeout: float | None) -> Deadline:
+        default = _SECONDS.get(operation, _OTHERWISE) if self._timeout is None else self._timeout
+        return Deadline(operation, seconds(timeout, default))
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{name} is a whole number, at least 1")
+    return value

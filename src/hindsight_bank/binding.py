@@ -1,0 +1,92 @@
+"""What points at a bank: a server URL and a bank id, and the rules that both must keep before any connection."""
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+
+from hindsight_bank.errors import SettingsError
+
+_BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
+# Plain dotted decimal only: resolvers read other spellings as other addresses.
+_LOOPBACK_V4: Final = re.compile(r"127(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}", re.ASCII)
+_HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?", re.ASCII)
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HIGHEST_PORT: Final = 65535
+
+
+def check_bank_id(bank_id: str) -> str:
+    """Return a usable bank id, or raise `SettingsError` with the rule."""
+    if not (isinstance(bank_id, str) and _BANK_ID.fullmatch(bank_id)):
+        raise SettingsError("a bank id is one or more of a-z, 0-9, '_' and '-'")
+    return bank_id
+
+
+def canonical_origin(server_url: str) -> str:
+    """Return ``scheme://host[:port]`` in one spelling: lower case, no default port, no final slash.
+
+    Raises:
+        SettingsError: The URL is no bare http(s) origin, or is plain http beyond loopback. The message does not quote
+            the URL, which may hold a password.
+    """
+    if not isinstance(server_url, str):
+        raise SettingsError("a server URL is a string such as 'https://memory.example.com'")
+    if not server_url.isascii() or not server_url.isprintable() or set(" \\%") & set(server_url):
+        raise SettingsError("a server URL is plain ASCII without spaces, backslashes or percent signs")
+    if "@" in server_url:
+        raise SettingsError("a server URL holds no user name or password: pass the key as api_key")
+    if "?" in server_url or "#" in server_url:
+        raise SettingsError("a server URL has no query and no fragment")
+    try:
+        parts = urlsplit(server_url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise SettingsError("the server URL's host or port is malformed") from None
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise SettingsError("a server URL begins with https:// (or http:// on this machine)")
+    if parts.path not in ("", "/"):
+        raise SettingsError("a server URL has no path: the bank's endpoint below it is added for you")
+    if not host or (port is None and parts.netloc.endswith(":")) or port == 0:
+        raise SettingsError("the server URL's host or port is missing")
+    netloc = _netloc(host)
+    if parts.scheme == "http" and not is_loopback(host):
+        raise SettingsError("plain http is for loopback only (localhost, 127.x.x.x, [::1]): use https")
+    return f"{parts.scheme}://{netloc}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is exactly ``localhost`` (any case, optional final dot), 127.0.0.0/8 or ``::1``."""
+    return host.lower().removesuffix(".") == "localhost" or host == "::1" or bool(_LOOPBACK_V4.fullmatch(host))
+
+
+def _netloc(host: str) -> str:
+    if ":" in host:
+        import ipaddress  # noqa: PLC0415 - only for IPv6
+
+        try:
+            return f"[{ipaddress.IPv6Address(host)}]"
+        except ValueError:
+            raise SettingsError("the server URL's IPv6 address is malformed") from None
+    if not _HOST.fullmatch(host) or ".." in host:
+        raise SettingsError("the server URL's host is malformed")
+    return host.removesuffix(".") if is_loopback(host) else host
+
+
+
+@frozen
+class Settings:
+    """One bank on one server.
+
+    Attributes:
+        server_url: The server's base URL; kept in its canonical form, without a final slash.
+        bank_id: The bank, one or more of ``a-z0-9_-``.
+    """
+
+    server_url: str = field(converter=canonical_origin)
+    bank_id: str = field(converter=check_bank_id)
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the bank's MCP endpoint, with exactly one final slash."""
+        return f"{self.server_url}/mcp/{self.bank_id}/"

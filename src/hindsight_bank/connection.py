@@ -1,0 +1,334 @@
+"""From settings to answers: open → verified → call → failed → backing off → open again.
+
+* A connection is made by the first call and verified before any other request: all six tools are there and the bank
+  exists. Connecting never makes a bank.
+* A call that fails in a way that casts doubt on the connection retires it: it takes no new calls, what was learned from
+  it is forgotten, and it closes when its last call in flight has ended. The next one is made only after a delay.
+* A forked child starts anew, with locks of its own, and never ends its parent's session.
+"""
+
+import os
+import random
+import ssl
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+import msgspec
+from attrs import field, frozen
+from msgspec import Raw
+
+from hindsight_bank import answers, arguments, jsonrpc
+from hindsight_bank.binding import Settings
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.endpoint import Endpoint, server_label
+from hindsight_bank.errors import (
+    AnswerError,
+    AnswerLostError,
+    BackingOffError,
+    BankError,
+    ClosedError,
+    IncompatibleServer,
+    NotFoundError,
+    ProtocolError,
+    StatusError,
+    UnreachableError,
+)
+from hindsight_bank.session import SERVER_INFO, Client
+from hindsight_bank.transport import Limits, Transport
+
+TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "get_bank")
+
+# Delays before a new connection, in seconds: the first is at most 0.5, then doubling, jittered, capped.
+_FIRST_DELAY: Final = 0.5
+_LONGEST_DELAY: Final = 30.0
+# tools/list is one page on every Hindsight; this ends a server that pages for ever.
+_MOST_PAGES: Final = 50
+_TOO_MANY_REQUESTS: Final = 429
+
+Backoff = Literal["wait", "raise"]
+
+
+@frozen(kw_only=True)
+class Options:
+    """How to connect.
+
+    Attributes:
+        key: The API key, None to send none.
+        client: What we call ourselves.
+        limits: Bounds of each exchange.
+        ssl_context: For https; None for the default certificates.
+        proxy: URL of an HTTP proxy; None for none, whatever the environment says.
+        backoff: What a call does while a failed connection cools down.
+        allow_new_bank: Whether a missing bank is let through, for the first retain to make it.
+    """
+
+    key: str | None = field(default=None, repr=False)
+    client: Client
+    limits: Limits
+    ssl_context: ssl.SSLContext | None = None
+    proxy: str | None = field(default=None, repr=False)
+    backoff: Backoff = "wait"
+    allow_new_bank: bool = False
+
+
+class _Page(msgspec.Struct):
+    """What we read of the result of tools/list."""
+
+    tools: list[arguments.ServerTool]
+    nextCursor: str | None = None  # noqa: N815 - the wire's word
+    meta: dict[str, Any] = msgspec.field(name="_meta", default={})
+
+
+class Link:
+    """A verified connection: the endpoint, and what its server said of itself."""
+
+    def __init__(self, endpoint: Endpoint, tools: Mapping[str, arguments.ServerSchema], server: str) -> None:
+        self.endpoint = endpoint
+        self.tools = tools
+        self.server = server
+        self.bank_seen = False
+        self.calls = 0
+        self.retired = False
+
+    def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:  # noqa: ANN401 - each tool has its own
+        """Call a tool with judged arguments and return its typed answer."""
+        self.tools[tool].judge(given, self.server)
+        message = self.endpoint.request(
+            "tools/call",
+            {"name": tool, "arguments": given},
+            deadline,
+            name=tool,
+            decode=answers.decoder(tool),
+        )
+        return answers.answer(tool, message.result, self.endpoint.clean)
+
+    def check_bank(self, deadline: Deadline) -> None:
+        """Raise `NotFoundError` unless the bank exists.
+
+        Up to Hindsight 0.7.2, known by a list_memories without `tags`, get_bank makes the bank it is asked for; there
+        a bank without memories cannot be told from a missing one.
+        """
+        if self.bank_seen:
+            return
+        if "tags" in self.tools["list_memories"].names:
+            self.call("get_bank", {}, deadline)
+        elif not self.call("list_memories", {"limit": 1}, deadline).total:
+            raise NotFoundError(
+                "the bank is empty or does not exist, which this server cannot tell apart;"
+                " Bank(..., allow_new_bank=True) lets the first retain make it",
+                tool="list_memories",
+                what="bank",
+            )
+        self.bank_seen = True
+
+
+class Connection:
+    """The connection of one `Bank`, shared by all its threads."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        options: Options,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._settings = settings
+        self._options = options
+        self._now, self._sleep, self._jitter = now, sleep, jitter
+        self._closed = False
+        self._forget()
+        _connections.add(self)
+
+    def __repr__(self) -> str:
+        return f"Connection({self._settings.endpoint!r})"
+
+    def open(self, deadline: Deadline) -> Link:
+        """Return the verified link, making it if there is none."""
+        with self._using(deadline) as link:
+            return link
+
+    def call(self, tool: str, args: Mapping[str, Any], deadline: Deadline) -> Any:  # noqa: ANN401 - each tool has its own
+        """Judge the arguments, connect where needed, call the tool, return its typed answer."""
+        given = arguments.judge(tool, args)
+        with self._using(deadline) as link:
+            if tool != "retain":
+                with _before_the_call():
+                    link.check_bank(deadline)
+            answer = link.call(tool, given, deadline)
+            self._failures = 0
+        return answer
+
+    def close(self) -> None:
+        """Take no more calls; end the session when the last call in flight has ended."""
+        self._closed = True
+        if (link := self._link) is not None:
+            self._retire(link)
+
+    # -- the link ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _using(self, deadline: Deadline) -> Iterator[Link]:
+        link = self._acquire(deadline)
+        try:
+            yield link
+        except BankError as error:
+            if _casts_doubt(error):
+                self._fail(link, error)
+            raise
+        finally:
+            self._release(link)
+
+    def _acquire(self, deadline: Deadline) -> Link:
+        """Return the current link with one more call on it; one thread connects while the others wait."""
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise ClosedError("this Bank was closed: open another")
+                if self._link is not None:
+                    self._link.calls += 1
+                    return self._link
+            if not self._connecting.acquire(timeout=deadline.remaining()):
+                raise deadline.error("not_sent")
+            try:
+                if self._link is None and not self._closed:
+                    self._wait(deadline)
+                    self._link = self._connect(deadline)
+            finally:
+                self._connecting.release()
+
+    def _release(self, link: Link) -> None:
+        with self._lock:
+            link.calls -= 1
+            idle = link.retired and not link.calls
+        if idle:
+            link.endpoint.close()
+
+    def _retire(self, link: Link) -> None:
+        with self._lock:
+            if self._link is link:
+                self._link = None
+            idle = not link.retired and not link.calls
+            link.retired = True
+        if idle:
+            link.endpoint.close()
+
+    def _connect(self, deadline: Deadline) -> Link:
+        """Connect and verify: the six tools, then the bank."""
+        options = self._options
+        with _before_the_call():
+            transport = Transport(
+                self._settings.endpoint, options.limits, ssl_context=options.ssl_context, proxy=options.proxy
+            )
+            endpoint = Endpoint(transport, options.client, options.limits, options.key)
+            try:
+                link = _listed(endpoint, deadline)
+                try:
+                    link.check_bank(deadline)
+                except NotFoundError:
+                    if not options.allow_new_bank:
+                        raise
+            except BankError as error:
+                if _casts_doubt(error):
+                    self._fail(None, error)
+                endpoint.close()
+                raise
+            return link
+
+    # -- failing and backing off ---------------------------------------------------------------------------------------
+
+    def _fail(self, link: Link | None, error: BankError) -> None:
+        """Retire the link and set the moment before which no new one is made."""
+        with self._lock:
+            if link is None or not link.retired:
+                delay = min(_FIRST_DELAY * 2**self._failures, _LONGEST_DELAY) * (0.5 + self._jitter() / 2)
+                if isinstance(error, StatusError) and error.retry_after is not None:
+                    delay = max(delay, min(error.retry_after, _LONGEST_DELAY))
+                self._failures = min(self._failures + 1, 16)
+                self._not_before = self._now() + delay
+        if link is not None:
+            self._retire(link)
+
+    def _wait(self, deadline: Deadline) -> None:
+        """Wait until a new connection may be made, or say that it takes too long."""
+        delay = self._not_before - self._now()
+        if delay <= 0:
+            return
+        if self._options.backoff == "raise" or delay >= deadline.remaining():
+            raise BackingOffError(f"the last connection failed; the next may be made in {delay:.1f} s", retry_after=delay)
+        self._sleep(delay)
+
+    # -- fork ----------------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Be as new: in the constructor, and in a forked child, where the parent's locks may be held for ever."""
+        self._lock = threading.Lock()
+        self._connecting = threading.Lock()
+        self._link: Link | None = None
+        self._failures = 0
+        self._not_before = 0.0
+
+    def _forked(self) -> None:
+        link = self._link
+        self._forget()
+        if link is not None:
+            link.endpoint.abandon()
+
+
+_connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+
+
+def _renew_after_fork() -> None:
+    for connection in list(_connections):
+        connection._forked()  # noqa: SLF001 - this room's own
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_after_fork)
+
+
+def _casts_doubt(error: BankError) -> bool:
+    """Tell whether an error retires the connection; what the server said deliberately does not."""
+    if isinstance(error, StatusError):
+        return error.status >= 500 or error.status == _TOO_MANY_REQUESTS  # noqa: PLR2004 - HTTP
+    return isinstance(error, AnswerLostError | ProtocolError | AnswerError | UnreachableError)
+
+
+@contextmanager
+def _before_the_call() -> Iterator[None]:
+    """Whatever goes wrong before the caller's own request is sent leaves that request unsent."""
+    try:
+        yield
+    except BankError as error:
+        error.outcome = "not_sent"
+        raise
+
+
+def _listed(endpoint: Endpoint, deadline: Deadline) -> Link:
+    """Ask for the tools and return a link that has all six."""
+    tools: dict[str, Raw] = {}
+    params: dict[str, Any] = {}
+    for _ in range(_MOST_PAGES):
+        message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
+        try:
+            page = msgspec.json.decode(message.result, type=_Page)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ProtocolError(f"the answer to tools/list breaks the protocol: {error}") from None
+        tools |= {tool.name: tool.inputSchema for tool in page.tools}
+        if page.nextCursor is None or page.nextCursor == params.get("cursor"):
+            break
+        params = {"cursor": page.nextCursor}
+    server = endpoint.server or server_label(page.meta.get(SERVER_INFO))
+    if missing := [name for name in TOOLS if name not in tools]:
+        raise IncompatibleServer(
+            f"the server ({server or 'unnamed'}) lacks {', '.join(missing)};"
+            " this client needs all six tools of Hindsight 0.4.14 or later",
+            missing=missing,
+            server=server,
+        )
+    return Link(endpoint, {name: arguments.ServerSchema(name, tools[name]) for name in TOOLS}, server)

@@ -1,0 +1,52 @@
+"""One call's time: a monotonic budget that everything the call does draws on."""
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from hindsight_bank.errors import DeadlineError, Outcome, SettingsError
+
+# The longest single wait handed to the operating system: an endless deadline must not overflow a C timeout.
+_LONGEST_WAIT: Final = 86_400.0
+
+
+class Deadline:
+    """The moment by which an operation must have ended.
+
+    Attributes:
+        operation: What is being done, for messages.
+        seconds: The whole budget; `math.inf` for none.
+    """
+
+    def __init__(self, operation: str, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.operation = operation
+        self.seconds = seconds
+        self._now = now
+        self._end = now() + seconds
+
+    def remaining(self) -> float:
+        """Return the seconds left, never negative and never more than a day at once."""
+        return min(max(self._end - self._now(), 0.0), _LONGEST_WAIT)
+
+    def passed(self) -> bool:
+        """Tell whether no time is left."""
+        return self._end <= self._now()
+
+    def error(self, outcome: Outcome) -> DeadlineError:
+        """Return the error that says this deadline passed."""
+        message = f"{self.operation} was not done within {self.seconds:g} s"
+        if outcome == "unknown":
+            message += "; the request had been sent, so it may have run"
+        return DeadlineError(message, seconds=self.seconds, operation=self.operation, outcome=outcome)
+
+
+def seconds(value: float | None, default: float) -> float:
+    """Return a timeout in seconds, `default` for None; refuse what is no positive number."""
+    if value is None:
+        return default
+    with suppress(TypeError):
+        if not isinstance(value, bool) and value > 0 and not math.isnan(value):
+            return float(value)
+    raise SettingsError("a timeout is a number of seconds greater than 0; math.inf for none")

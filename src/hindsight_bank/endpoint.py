@@ -1,0 +1,312 @@
+"""One MCP endpoint: request in, response out, in whichever generation of the protocol the server speaks.
+
+The first request goes out in the 2026-07-28 form. A server of the 2025 revisions refuses it before running anything;
+then a session is opened and the request sent again. The verdict is kept. A lost session is replaced once per request,
+by one thread while the others wait. Nothing else is ever sent twice.
+"""
+
+import email.utils
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+from attrs import frozen
+from msgspec import UNSET
+
+from hindsight_bank import jsonrpc, session
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.errors import (
+    AnswerLostError,
+    ArgumentsError,
+    BankError,
+    DeadlineError,
+    ProtocolError,
+    RPCError,
+    StatusError,
+    UnauthorizedError,
+)
+from hindsight_bank.jsonrpc import Message
+from hindsight_bank.transport import Limits, Reply, Transport
+
+Decode = Callable[[bytes], Message[Any]]
+
+# Seconds for what is polite, not needed: ending a session, cancelling a call, reading past the answer.
+_COURTESY: Final = 2.0
+_EXCERPT: Final = 300
+_OK: Final = 200
+_ACCEPTED: Final = 202
+
+
+@frozen
+class Refusal(Exception):  # noqa: N818 - never leaves this module
+    """An HTTP answer other than success."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def rpc_error(self) -> jsonrpc.Error | None:
+        """Return the JSON-RPC error in the body, whatever its id: servers put null or a placeholder there."""
+        try:
+            error = jsonrpc.decode(self.body).error
+        except ProtocolError:
+            return None
+        return None if error is UNSET else error
+
+
+class Endpoint:
+    """A client of one URL: keeps the generation, the session and the ids."""
+
+    def __init__(self, transport: Transport, client: session.Client, limits: Limits, key: str | None = None) -> None:
+        self._transport = transport
+        self._client = client
+        self._limits = limits
+        self._secrets = () if key is None else (key,)
+        self._base = [
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Accept-Encoding", "identity"),
+            ("User-Agent", f"{client.name}/{client.version}"),
+        ]
+        if key is not None:
+            self._base.append(("Authorization", f"Bearer {key}"))
+        self._ids = itertools.count(1)
+        self._era: session.Era | None = None
+        self._opening = threading.Lock()
+        self.server = ""
+
+    @property
+    def revision(self) -> str | None:
+        """The protocol revision in use, None before the first answer."""
+        return None if self._era is None else self._era.revision
+
+    def request(
+        self, method: str, params: dict[str, Any], deadline: Deadline, *, name: str | None = None, decode: Decode
+    ) -> Message[Any]:
+        """Return the response to a request; its `result` is there, an error has been raised.
+
+        Args:
+            method: The JSON-RPC method.
+            params: Its params, without `_meta`.
+            deadline: Covers everything, detection and a new session included.
+            name: The tool's name, for the method `tools/call`.
+            decode: Turns one message's JSON text into a `Message`.
+        """
+        era = self._era or session.Stateless(self._client)
+        try:
+            try:
+                message = self._exchange(era, method, params, deadline, name, decode)
+            except Refusal as refusal:
+                era = self._successor(era, refusal, deadline)
+                message = self._exchange(era, method, params, deadline, name, decode)
+        except Refusal as refusal:
+            raise self._refused(refusal) from None
+        self._era = self._era or era
+        return message
+
+    def close(self) -> None:
+        """End the session, quietly, and close the connections."""
+        with suppress(BankError):
+            if isinstance(self._era, session.Session) and self._era.id is not None:
+                self._delete(self._era)
+        self._transport.close()
+
+    def abandon(self) -> None:
+        """Forget everything in a forked child: neither sockets nor session are ours."""
+        self._transport.abandon()
+
+    def clean(self, text: str) -> str:
+        """Return a server's sentence fit for an error: one line, bounded, without our secrets."""
+        secrets = self._secrets
+        if isinstance(self._era, session.Session) and self._era.id:
+            secrets = (*secrets, self._era.id)
+        for secret in secrets:
+            text = text.replace(secret, "***")
+        text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text).strip()
+        return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
+
+    # -- one exchange ------------------------------------------------------------------------------------------------
+
+    def _exchange(  # noqa: PLR0913 - what makes a request
+        self, era: session.Era, method: str, params: dict[str, Any], deadline: Deadline, name: str | None, decode: Decode
+    ) -> Message[Any]:
+        request_id = next(self._ids)
+        body = jsonrpc.request(request_id, method, era.params(params))
+        if len(body) > self._limits.request:
+            raise ArgumentsError(
+                f"the request has {len(body)} bytes, more than max_request_bytes={self._limits.request}:"
+                " send less, or raise the limit if the server takes more",
+                tool=name or method,
+            )
+        try:
+            with self._transport.post([*self._base, *era.headers(method, name)], body, deadline) as reply:
+                return self._response(reply, request_id, era, decode)
+        except DeadlineError as error:
+            # Closing the connection cancels in 2026-07-28; the 2025 revisions want to be told (Cancellation).
+            if isinstance(era, session.Session) and error.outcome == "unknown":
+                with suppress(BankError, Refusal):
+                    cancelled = {"requestId": request_id, "reason": "the caller's deadline passed"}
+                    self._notify(era, "notifications/cancelled", cancelled, Deadline("cancelling", _COURTESY))
+            raise
+
+    def _response(self, reply: Reply, request_id: int, era: session.Era, decode: Decode) -> Message[Any]:
+        if reply.status != _OK:
+            if reply.status == _ACCEPTED:
+                raise ProtocolError("the server accepted a request without answering it (HTTP 202)")
+            raise Refusal(reply.status, reply.headers, reply.refusal())
+        stray = None
+        for text in (messages := reply.messages()):
+            message = decode(text)
+            if message.answers(request_id):
+                # Read on to the end, so that the connection can be used again; what goes wrong there is not ours.
+                reply.exchange.deadline = Deadline("draining", _COURTESY)
+                with suppress(BankError):
+                    for _ in messages:
+                        pass
+                return self._checked(message)
+            if message.is_stray_error():
+                stray = message
+            elif message.method is not UNSET and message.id is not UNSET:
+                self._serve(message, era, reply.exchange.deadline)
+        if stray is not None:
+            return self._checked(stray)
+        raise AnswerLostError("the answer ended without a response to the request")
+
+    def _checked(self, message: Message[Any]) -> Message[Any]:
+        if message.error is not UNSET:
+            raise self._rpc_error(message.error)
+        if message.result is UNSET:
+            raise ProtocolError("the response has neither a result nor an error")
+        return message
+
+    def _serve(self, request: Message[Any], era: session.Era, deadline: Deadline) -> None:
+        """Answer a request of the server's on our stream: a pong, or that we have no such method (2025 revisions)."""
+        if isinstance(era, session.Stateless):
+            return  # 2026-07-28 forbids both the request and an answer to it.
+        if request.method == "ping":
+            body = jsonrpc.response(request.id, result={})  # type: ignore[arg-type]  # set, as the caller saw
+        else:
+            error = {"code": jsonrpc.METHOD_NOT_FOUND, "message": "Method not found"}
+            body = jsonrpc.response(request.id, error=error)  # type: ignore[arg-type]
+        with suppress(BankError), self._transport.post([*self._base, *era.headers()], body, deadline):
+            pass
+
+    # -- generations and sessions ------------------------------------------------------------------------------------
+
+    def _successor(self, era: session.Era, refusal: Refusal, deadline: Deadline) -> session.Era:
+        """Return the era in which a refused request may be sent again, or raise the refusal again."""
+        with self._opening:
+            if self._era not in (None, era):
+                return self._era  # type: ignore[return-value]  # not None; another thread was here first
+            if isinstance(era, session.Stateless):
+                error = refusal.rpc_error()
+                supported = (error.data or {}).get("supported") if error and isinstance(error.data, dict) else None
+                if not session.is_handshake_server(refusal.status, error and error.code, supported):
+                    raise refusal
+                # mcp 1.24 to 1.29 keep a session for the request they refused.
+                if orphan := refusal.headers.get("mcp-session-id"):
+                    with suppress(BankError):
+                        self._delete(session.Session(session.HANDSHAKE[0], orphan))
+            elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
+                raise refusal
+            self._era = None
+            self._era = self._initialize(deadline)
+            return self._era
+
+    def _initialize(self, deadline: Deadline) -> session.Session:
+        """Open a session (Lifecycle, "Initialization")."""
+        request_id = next(self._ids)
+        body = jsonrpc.request(request_id, "initialize", session.initialize_params(self._client))
+        with self._transport.post(self._base, body, deadline) as reply:
+            message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
+        try:
+            result = msgspec.json.decode(message.result, type=_Initialized)
+        except msgspec.ValidationError as error:
+            raise ProtocolError(f"the answer to initialize breaks the protocol: {error}") from None
+        self.server = result.server()
+        opened = session.opened(result.protocolVersion, reply.headers.get("mcp-session-id"))
+        self._notify(opened, "notifications/initialized", None, deadline)
+        return opened
+
+    def _notify(
+        self, era: session.Session, method: str, params: dict[str, Any] | None, deadline: Deadline
+    ) -> None:
+        body = jsonrpc.notification(method, params)
+        with self._transport.post([*self._base, *era.headers()], body, deadline) as reply:
+            refusal = reply.refusal()
+            if reply.status >= 300:  # noqa: PLR2004 - HTTP: not a success
+                raise Refusal(reply.status, reply.headers, refusal)
+
+    def _delete(self, era: session.Session) -> None:
+        with self._transport.delete([*self._base, *era.headers()], Deadline("closing", _COURTESY)) as reply:
+            reply.refusal()
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    def _rpc_error(self, error: jsonrpc.Error, status: int = _OK) -> RPCError:
+        ran = error.code == -32603 or status >= 500  # noqa: PLR2004 - internal error, by JSON-RPC or HTTP
+        return RPCError(
+            self.clean(error.message), code=error.code, data=error.data, outcome="unknown" if ran else "refused"
+        )
+
+    def _refused(self, refusal: Refusal) -> BankError:
+        status, location = refusal.status, refusal.headers.get("location")
+        wait = _retry_after(refusal.headers.get("retry-after"))
+        says = self._excerpt(refusal)
+        if status in (401, 403):
+            return UnauthorizedError(
+                f"HTTP {status}: the server wants {'a' if not self._secrets else 'another'} API key{says};"
+                " pass Bank(..., api_key=...), for example with stored_key(server_url, bank_id)",
+                status=status,
+            )
+        if error := refusal.rpc_error():
+            return self._rpc_error(error, status)
+        if 300 <= status < 400:  # noqa: PLR2004 - HTTP
+            target = re.split(r"[?#]", location or "nowhere")[0]
+            return StatusError(f"HTTP {status}: the server redirects to {self.clean(target)}", status=status)
+        if status == 404:  # noqa: PLR2004 - HTTP
+            return StatusError(f"HTTP 404: there is no MCP endpoint at {self._transport.url}{says}", status=404)
+        unknown = status >= 500  # noqa: PLR2004 - HTTP
+        return StatusError(
+            f"HTTP {status}{says}", status=status, retry_after=wait, outcome="unknown" if unknown else "refused"
+        )
+
+    def _excerpt(self, refusal: Refusal) -> str:
+        kind = refusal.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in ("", "text/plain", "application/json"):
+            text = self.clean(refusal.body.decode(errors="replace"))
+            return f": {text}" if text else ""
+        return f" with a body of type {self.clean(kind)}"
+
+
+class _Initialized(msgspec.Struct):
+    """What we read of InitializeResult."""
+
+    protocolVersion: str  # noqa: N815 - the wire's word
+    serverInfo: dict[str, Any] = {}  # noqa: N815
+
+    def server(self) -> str:
+        return server_label(self.serverInfo)
+
+
+def server_label(info: Any) -> str:  # noqa: ANN401 - whatever the server sent
+    """Return "name version" as the server reports them; nothing is decided by it."""
+    if not isinstance(info, dict):
+        return ""
+    return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))[:_EXCERPT]
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After header, given as a number or a date; None for anything else."""
+    if value is None:
+        return None
+    with suppress(ValueError, OverflowError):
+        return max(float(int(value)), 0.0)
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    return None

@@ -1,0 +1,281 @@
+"""The error tree: cut by what the caller does next.
+
+BankError                          everything this package raises on purpose; .outcome says of the request:
+│                                  "not_sent" | "refused" (it did not run) | "unknown" (it may have run)
+├── SettingsError (ValueError)     URL, bank id or binding refused before any I/O    fix the settings
+│   └── ReconnectRequired          an old binding: decoded, never used               connect again
+├── CredentialsError               no usable key store, or an unusable key           .source names where it came from
+├── ClosedError                    used after close                                  open another Bank
+├── ArgumentsError (ValueError)    refused here; nothing was sent                    fix the call     .tool .problems
+├── BackingOffError                a failed connection cools down; nothing was sent  wait .retry_after seconds
+├── UnreachableError               no connection was made; nothing was sent          repeat freely
+├── AnswerLostError                sent, but no whole answer came back (a cut)       look before repeating a retain
+├── DeadlineError (TimeoutError)   the call's own deadline passed                    .seconds .operation .outcome
+├── StatusError                    an HTTP status other than 2xx (5xx: unknown)      .status .retry_after
+│   └── UnauthorizedError          401 or 403                                        another key
+├── ProtocolError                  a whole answer that is not JSON, JSON-RPC or MCP, or is too large    report it
+├── RPCError                       a JSON-RPC error                                  .code .message .data
+├── IncompatibleServer             a required tool is missing, or no common revision .missing .server
+├── ToolError                      the tool ran and said no                          .tool .message .code
+│   └── NotFoundError              … because the bank or memory does not exist       .what
+└── AnswerError                    the answer breaks the tool's schema               .tool .problems
+
+Every class takes its message first and its attributes by keyword, each with a default, so that errors survive
+pickling. No message carries a key, a session id or a memory's text.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeVar
+
+__all__ = [
+    "AnswerError",
+    "AnswerLostError",
+    "ArgumentsError",
+    "BackingOffError",
+    "BankError",
+    "ClosedError",
+    "CredentialsError",
+    "DeadlineError",
+    "IncompatibleServer",
+    "NotFoundError",
+    "Outcome",
+    "ProtocolError",
+    "RPCError",
+    "ReconnectRequired",
+    "SettingsError",
+    "StatusError",
+    "ToolError",
+    "UnauthorizedError",
+    "UnreachableError",
+    "discreet",
+]
+
+Outcome = Literal["not_sent", "refused", "unknown"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class BankError(Exception):
+    """Everything this package raises on purpose.
+
+    Attributes:
+        outcome: What became of the request. ``"not_sent"``: it never left; ``"refused"``: the server answered that it
+            did not run; ``"unknown"``: it may have run, so look before repeating a ``retain``.
+    """
+
+    outcome: Outcome = "not_sent"
+
+    def __init__(self, message: str, *, outcome: Outcome | None = None) -> None:
+        super().__init__(message)
+        if outcome is not None:
+            self.outcome = outcome
+
+
+class SettingsError(BankError, ValueError):
+    """A server URL, bank id or other setting was refused before any I/O: fix the settings."""
+
+
+class ReconnectRequired(SettingsError):  # noqa: N818 - says what to do, as house names go
+    """Settings of an older kind: decoded, never used. Connect again."""
+
+
+class CredentialsError(BankError):
+    """There is no usable key store, or the key cannot be used.
+
+    Attributes:
+        source: Where the key came from, for example ``"api_key"``.
+    """
+
+    def __init__(self, message: str, *, source: str = "") -> None:
+        super().__init__(message)
+        self.source = source
+
+
+class ClosedError(BankError):
+    """The bank was used after ``close()``: open another ``Bank``."""
+
+
+class ArgumentsError(BankError, ValueError):
+    """The arguments were refused here and nothing was sent: fix the call.
+
+    Attributes:
+        tool: The tool that was to be called.
+        problems: One sentence each, ``what was expected @ $.path``; never the value.
+    """
+
+    def __init__(self, message: str, *, tool: str = "", problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.problems = tuple(problems)
+
+
+class BackingOffError(BankError):
+    """A connection failed a moment ago and cools down; nothing was sent.
+
+    Attributes:
+        retry_after: Seconds until the next attempt is allowed.
+    """
+
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class UnreachableError(BankError):
+    """No connection was made and nothing was sent: repeat freely."""
+
+
+class AnswerLostError(BankError):
+    """The request went out, but no whole answer came back: look before repeating a ``retain``."""
+
+    outcome: Outcome = "unknown"
+
+
+class DeadlineError(BankError, TimeoutError):
+    """The call's own deadline passed.
+
+    Attributes:
+        seconds: The limit, in seconds.
+        operation: What was being done, for example ``"reflect"``.
+    """
+
+    def __init__(
+        self, message: str, *, seconds: float = 0.0, operation: str = "", outcome: Outcome | None = None
+    ) -> None:
+        super().__init__(message, outcome=outcome)
+        self.seconds = seconds
+        self.operation = operation
+
+
+class StatusError(BankError):
+    """The server, or something before it, answered with an HTTP status other than success.
+
+    Attributes:
+        status: The HTTP status. ``outcome`` is ``"unknown"`` for 5xx, else ``"refused"``.
+        retry_after: The seconds the server asked to wait, if it did.
+    """
+
+    outcome: Outcome = "refused"
+
+    def __init__(
+        self, message: str, *, status: int = 0, retry_after: float | None = None, outcome: Outcome | None = None
+    ) -> None:
+        super().__init__(message, outcome=outcome)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class UnauthorizedError(StatusError):
+    """401 or 403: the server wants a key, or another one."""
+
+
+class ProtocolError(BankError):
+    """A whole answer that is not JSON, JSON-RPC or MCP, or that is too large: report it."""
+
+    outcome: Outcome = "unknown"
+
+
+class RPCError(BankError):
+    """The server answered with a JSON-RPC error.
+
+    Attributes:
+        code: The JSON-RPC error code.
+        message: The server's sentence.
+        data: What the server sent along; any JSON value, None if nothing.
+    """
+
+    outcome: Outcome = "refused"
+
+    def __init__(
+        self, message: str, *, code: int = 0, data: Any = None, outcome: Outcome | None = None  # noqa: ANN401 - JSON
+    ) -> None:
+        super().__init__(f"JSON-RPC error {code}: {message}", outcome=outcome)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,), self.__dict__
+
+
+class IncompatibleServer(BankError):  # noqa: N818 - names what was met
+    """The server lacks a required tool, or speaks no protocol revision that we speak.
+
+    Attributes:
+        missing: The names of the missing tools.
+        server: The server's name and version as it reports them.
+    """
+
+    def __init__(self, message: str, *, missing: Sequence[str] = (), server: str = "") -> None:
+        super().__init__(message)
+        self.missing = tuple(missing)
+        self.server = server
+
+
+class ToolError(BankError):
+    """The tool ran and said no.
+
+    Attributes:
+        tool: The tool's name.
+        message: The server's sentence.
+        code: The server's own word for the fault, where it sends one.
+    """
+
+    outcome: Outcome = "refused"
+
+    def __init__(self, message: str, *, tool: str = "", code: str | None = None) -> None:
+        super().__init__(f"{tool}: {message}" if tool else message)
+        self.tool = tool
+        self.message = message
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,), self.__dict__ | {"args": self.args}
+
+
+class NotFoundError(ToolError):
+    """The bank or the memory does not exist.
+
+    Attributes:
+        what: ``"bank"`` or ``"memory"``.
+    """
+
+    def __init__(self, message: str, *, tool: str = "", code: str | None = None, what: str = "") -> None:
+        super().__init__(message, tool=tool, code=code)
+        self.what = what
+
+
+class AnswerError(BankError):
+    """The answer breaks the tool's schema.
+
+    Attributes:
+        tool: The tool's name.
+        problems: One sentence each, ``what was expected @ $.path``; never the value.
+    """
+
+    outcome: Outcome = "unknown"
+
+    def __init__(self, message: str, *, tool: str = "", problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.tool = tool
+        self.problems = tuple(problems)
+
+
+def discreet(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a `BankError` leave `function` without the frames below it, whose locals hold keys and memories."""
+
+    @wraps(function)
+    def entrance(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except BankError as error:
+            del args, kwargs
+            link: BaseException | None = error
+            while link is not None:
+                link.__traceback__ = None
+                link = link.__cause__ or link.__context__
+            raise
+
+    return entrance

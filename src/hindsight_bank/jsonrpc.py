@@ -1,0 +1,86 @@
+"""One JSON-RPC 2.0 message: bytes ⇄ value, no I/O."""
+
+import json
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from hindsight_bank.errors import ProtocolError
+
+R = TypeVar("R")
+
+METHOD_NOT_FOUND: Final = -32601
+
+# Any JSON scalar: only an integer equal to ours is ours ("1", 1.0 and true are not), and none may fail to decode.
+Id = int | float | str | bool | None
+
+
+class Error(msgspec.Struct):
+    """The error member of a response."""
+
+    code: int
+    message: str = ""
+    data: Any = None
+
+
+class Message(msgspec.Struct, Generic[R]):
+    """A message from the server: a response if it has no method, else a request (with an id) or a notification.
+
+    What is not listed is ignored; a response whose result is of a known shape is decoded in the same pass.
+    """
+
+    jsonrpc: Literal["2.0"]
+    id: Id | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    result: R | UnsetType = UNSET
+    error: Error | UnsetType = UNSET
+
+    def answers(self, request_id: int) -> bool:
+        """Tell whether this is the response to our request; presence of `method` decides before the id does."""
+        return self.method is UNSET and type(self.id) is int and self.id == request_id
+
+    def is_stray_error(self) -> bool:
+        """Tell whether this is an error that its sender could not connect with a request (null or placeholder id)."""
+        return self.method is UNSET and self.error is not UNSET and type(self.id) is not int
+
+
+_generic: Final = msgspec.json.Decoder(Message[Raw])
+
+
+def request(request_id: int, method: str, params: dict[str, Any]) -> bytes:
+    """Encode a request."""
+    return _encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+
+
+def notification(method: str, params: dict[str, Any] | None = None) -> bytes:
+    """Encode a notification."""
+    return _encode({"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params}))
+
+
+def response(request_id: Id, **member: Any) -> bytes:  # noqa: ANN401 - result= or error=, any JSON
+    """Encode our response to a request of the server's."""
+    return _encode({"jsonrpc": "2.0", "id": request_id, **member})
+
+
+def decode(text: bytes) -> Message[Raw]:
+    """Decode any one message and leave its result as JSON text."""
+    try:
+        return _generic.decode(text)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(f"the answer is not a JSON-RPC message: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise malformed(error) from None
+
+
+def malformed(error: msgspec.DecodeError | RecursionError) -> ProtocolError:
+    """Say what is wrong with text that is not JSON."""
+    if isinstance(error, RecursionError):
+        return ProtocolError("the answer is nested too deeply")
+    if "truncated" in str(error):
+        return ProtocolError("the answer is truncated or malformed JSON: it ends, or breaks off, inside a value")
+    return ProtocolError(f"the answer is malformed: {error}")
+
+
+def _encode(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

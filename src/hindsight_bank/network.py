@@ -1,0 +1,155 @@
+"""Sockets on a deadline: an httpcore network backend that gives every read and write what is left of a call's time.
+
+httpcore hands each stream operation the timeout of its request, whatever object that is. We hand it an `Exchange`, so
+that a server which drips bytes or heartbeats cannot stretch a call, and so that the exchange learns whether it opened
+a connection and got an answer.
+"""
+
+import selectors
+import socket
+import ssl
+import weakref
+from collections.abc import Iterable
+from typing import Any, cast
+
+import httpcore
+
+from hindsight_bank.deadline import Deadline
+
+
+class Exchange:
+    """One request and its answer, as the socket sees them.
+
+    Attributes:
+        deadline: The deadline of the call.
+        connect_limit: The most seconds a connection may take to come up.
+        fresh: Whether a connection was opened for this exchange.
+        sent: Whether the last byte of the request was handed to the operating system.
+        received: The bytes of answer read so far, headers included.
+    """
+
+    def __init__(self, deadline: Deadline, connect_limit: float) -> None:
+        self.deadline = deadline
+        self.connect_limit = connect_limit
+        self.fresh = False
+        self.sent = False
+        self.received = 0
+
+
+class Stream(httpcore.NetworkStream):
+    """A connected socket, plain or TLS."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read what is there, waiting no longer than the deadline."""
+        exchange = cast("Exchange", timeout)
+        try:
+            self._sock.settimeout(_left(exchange))
+            data = self._sock.recv(max_bytes)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout from error
+        except OSError as error:
+            raise httpcore.ReadError(str(error)) from error
+        exchange.received += len(data)
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write all of `buffer`, waiting no longer than the deadline in all."""
+        exchange = cast("Exchange", timeout)
+        view = memoryview(buffer)
+        try:
+            while view:
+                self._sock.settimeout(_left(exchange))
+                view = view[self._sock.send(view) :]
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._sock.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Speak TLS from here on."""
+        exchange = cast("Exchange", timeout)
+        try:
+            self._sock.settimeout(_left(exchange))
+            self._sock = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
+        except TimeoutError as error:
+            self.close()
+            raise httpcore.ConnectTimeout from error
+        except (OSError, ValueError) as error:
+            self.close()
+            raise httpcore.ConnectError(str(error)) from error
+        return self
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's signature
+        """Answer what httpcore asks of a stream."""
+        if info == "is_readable":
+            return _is_readable(self._sock)
+        if info == "ssl_object":
+            return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
+        return self._sock if info == "socket" else None
+
+
+class DeadlineBackend(httpcore.NetworkBackend):
+    """Opens TCP connections for httpcore and remembers them, so that a forked child can let go of its parent's."""
+
+    def __init__(self) -> None:
+        self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
+        exchange = cast("Exchange", timeout)
+        exchange.fresh = True
+        limit = Deadline("connecting", exchange.connect_limit)
+        failure: OSError = OSError("no address")
+        try:
+            for address in dict.fromkeys(entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)):
+                try:
+                    wait = min(_left(exchange), _left(exchange, limit))
+                    sock = socket.create_connection((str(address), port), wait)
+                except OSError as error:
+                    failure = error
+                    continue
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                stream = Stream(sock)
+                self._streams.add(stream)
+                return stream
+        except OSError as error:
+            failure = error
+        if isinstance(failure, TimeoutError):
+            raise httpcore.ConnectTimeout from failure
+        raise httpcore.ConnectError(str(failure)) from failure
+
+    def abandon(self) -> None:
+        """Close this process's copies of the sockets; the process that opened them keeps its own."""
+        for stream in list(self._streams):
+            stream.close()
+
+
+def _left(exchange: Exchange, deadline: Deadline | None = None) -> float:
+    deadline = deadline or exchange.deadline
+    if deadline.passed():
+        raise TimeoutError
+    return deadline.remaining()
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    if sock.fileno() < 0:
+        return True
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(0))

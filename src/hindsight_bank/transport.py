@@ -1,0 +1,245 @@
+"""One POST: bytes out, messages back, bounded in size and time.
+
+`httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or environment happen behind our back. Whatever
+goes wrong below leaves here as one of our errors, and says whether the request had gone out.
+"""
+
+import codecs
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+import httpx_sse
+from attrs import frozen
+
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.errors import AnswerLostError, BankError, ProtocolError, UnreachableError
+from hindsight_bank.network import DeadlineBackend, Exchange
+
+Headers = Sequence[tuple[str, str]]
+
+JSON: Final = "application/json"
+EVENTS: Final = "text/event-stream"
+
+# The least that current servers keep an idle connection is 30 s.
+_IDLE_SECONDS: Final = 20.0
+# What is read of a refusal's body, enough for any sentence.
+_REFUSAL_BYTES: Final = 16_384
+
+_UNREACHED: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+
+@frozen(kw_only=True)
+class Limits:
+    """The bounds of one exchange.
+
+    Attributes:
+        connect: The most seconds to make a connection.
+        request: The most bytes of a request; current servers refuse more than 4 MiB.
+        response: The most bytes of an answer.
+    """
+
+    connect: float = 10.0
+    request: int = 4 * 2**20
+    response: int = 32 * 2**20
+
+
+class Reply:
+    """An answer whose headers are here and whose body is still to be read."""
+
+    def __init__(self, response: httpx.Response, exchange: Exchange, limits: Limits) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self.media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self._response = response
+        self._exchange = exchange
+        self._limits = limits
+
+    @property
+    def exchange(self) -> Exchange:
+        """What the socket knows of this exchange."""
+        return self._exchange
+
+    def messages(self) -> Iterator[bytes]:
+        """Yield the JSON text of each message of a successful answer; drain the answer to its end."""
+        encoding = self.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() != "identity":
+            raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
+        with translated(self._exchange):
+            if self.media_type == JSON:
+                yield _utf8(b"".join(self._chunks()))
+            elif self.media_type == EVENTS:
+                for event in httpx_sse.EventSource(_Text(self._chunks())).iter_sse():  # type: ignore[arg-type]  # all it uses
+                    # An event without data primes a resumable stream; other event types are not ours.
+                    if event.data and event.event in ("", "message"):
+                        yield event.data.encode()
+            else:
+                raise ProtocolError(
+                    f"the answer is {self.media_type[:60]!r}, not JSON or an event stream: is this an MCP endpoint?",
+                )
+
+    def refusal(self) -> bytes:
+        """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
+        body = b""
+        try:
+            with translated(self._exchange):
+                for chunk in self._response.stream:  # type: ignore[union-attr]  # synchronous by construction
+                    body += chunk
+                    if len(body) > _REFUSAL_BYTES:
+                        break
+        except (AnswerLostError, UnreachableError):
+            pass
+        return body[:_REFUSAL_BYTES]
+
+    def close(self) -> None:
+        """Give the connection back, or close it where the answer was not read to its end."""
+        self._response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Yield the body, counted."""
+        total = 0
+        for chunk in self._response.stream:  # type: ignore[union-attr]  # synchronous by construction
+            total += len(chunk)
+            if total > self._limits.response:
+                raise ProtocolError(
+                    f"the answer is larger than {self._limits.response} bytes;"
+                    " ask for less, or raise max_response_bytes"
+                )
+            yield chunk
+
+
+class Transport:
+    """The connections of one process to one URL."""
+
+    def __init__(
+        self, url: str, limits: Limits, *, ssl_context: ssl.SSLContext | None = None, proxy: str | None = None
+    ) -> None:
+        self.url = httpx.URL(url)
+        self._limits = limits
+        if ssl_context is None and self.url.scheme == "http":
+            # Never used, and far cheaper than loading the certificate store.
+            ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._transport = httpx.HTTPTransport(
+            verify=True if ssl_context is None else ssl_context,
+            limits=httpx.Limits(
+                max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
+            ),
+            proxy=proxy,
+        )
+        self._backend = DeadlineBackend()
+        # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
+        self._transport._pool._network_backend = self._backend  # noqa: SLF001
+
+    def post(self, headers: Headers, body: bytes, deadline: Deadline) -> Reply:
+        """Send `body` and return the reply when its headers are here."""
+        return self._request("POST", headers, body, Exchange(deadline, self._limits.connect))
+
+    def delete(self, headers: Headers, deadline: Deadline) -> Reply:
+        """Send a DELETE, which ends a session."""
+        return self._request("DELETE", headers, b"", Exchange(deadline, self._limits.connect))
+
+    def _request(self, method: str, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
+        with translated(exchange):
+            request = httpx.Request(
+                method,
+                self.url,
+                headers=[("Host", self.url.netloc.decode()), *headers, ("Content-Length", str(len(body)))],
+                stream=_Body(body, exchange),
+                extensions={
+                    "timeout": {
+                        "connect": exchange,
+                        "read": exchange,
+                        "write": exchange,
+                        "pool": exchange.deadline.remaining(),
+                    }
+                },
+            )
+            response = self._transport.handle_request(request)
+        return Reply(response, exchange, self._limits)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._transport.close()
+
+    def abandon(self) -> None:
+        """Let go of the connections of the parent process, of which this process has copies."""
+        self._backend.abandon()
+
+
+class _Body(httpx.SyncByteStream):
+    """A request body that tells when its last byte was written."""
+
+    def __init__(self, body: bytes, exchange: Exchange) -> None:
+        self._body = body
+        self._exchange = exchange
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+        self._exchange.sent = True
+
+
+class _Text:
+    """Strictly decoded text of an event stream, in the two attributes that `EventSource` asks of a response."""
+
+    headers: Final = {"content-type": EVENTS}
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+
+    def iter_text(self) -> Iterator[str]:
+        # utf-8-sig: the standard drops one leading byte order mark.
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        try:
+            for chunk in self._chunks:
+                if text := decoder.decode(chunk):
+                    yield text
+        except UnicodeDecodeError:
+            raise ProtocolError("the event stream is not UTF-8") from None
+
+
+def _utf8(body: bytes) -> bytes:
+    """Return `body` if it is UTF-8: the JSON decoder does not look into what it skips."""
+    if not body.isascii():
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            raise ProtocolError("the answer is not UTF-8") from None
+    return body
+
+
+@contextmanager
+def translated(exchange: Exchange) -> Iterator[None]:
+    """Turn httpx's exceptions into ours, with what is known of the exchange."""
+    try:
+        yield
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, httpx_sse.SSEError) as error:
+        raise _translate(error, exchange) from error.with_traceback(None)
+
+
+def _translate(error: Exception, exchange: Exchange) -> BankError:
+    if isinstance(error, httpx.TimeoutException) and exchange.deadline.passed():
+        return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
+    if isinstance(error, httpx.ConnectTimeout):
+        return UnreachableError(f"no connection to the server within {exchange.connect_limit:g} s")
+    if isinstance(error, _UNREACHED):
+        return UnreachableError(f"no connection to the server: {error}")
+    if not exchange.sent:
+        return UnreachableError(f"the connection broke while the request was being sent ({type(error).__name__})")
+    return AnswerLostError(f"the connection broke before the whole answer was here ({type(error).__name__})")

@@ -1,0 +1,40 @@
+"""What judges JSON: the generated types, known at build time, and jsonschema for a schema known only at run time."""
+
+import importlib
+import itertools
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+
+# Enough to see what is wrong.
+_MOST_PROBLEMS: Final = 5
+
+
+@cache
+def types_of(tool: str) -> ModuleType:
+    """Return the generated module of a tool, loaded when the tool is first used."""
+    return importlib.import_module(f"hindsight_bank._generated.{tool}")
+
+
+def problem(error: msgspec.ValidationError) -> str:
+    """Return `what was expected @ $.path`, without the value."""
+    what, _, path = str(error).partition(" - at `")
+    if what.startswith("Invalid enum value"):
+        what = "Expected one of the schema's words"
+    return f"{what} @ {path.removesuffix('`') or '$'}"
+
+
+def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:  # noqa: ANN401 - any JSON
+    """Return one sentence for each way in which `value` breaks `schema`; references open no connection."""
+    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+    import referencing  # noqa: PLC0415
+
+    validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())  # type: ignore[var-annotated]
+    try:
+        errors = list(itertools.islice(validator.iter_errors(value), _MOST_PROBLEMS))
+    except Exception as error:  # noqa: BLE001 - an invalid schema fails in any way it likes
+        return [f"cannot be judged by the schema ({type(error).__name__}) @ $"]
+    return [f"breaks {error.validator!r} @ {error.json_path}" for error in errors]
