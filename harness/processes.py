@@ -1,8 +1,8 @@
 """Processes that outlive the command that started them, and that a later command finds and stops.
 
-Invariant: a process, and whatever it starts, holds a lock on its pid file for as long as it lives. A pid file whose lock
-is free therefore names nobody, however its process ended, and a number that the system has since given to a stranger is
-never signalled.
+Invariant: a process, and whatever inherits its files, holds a lock on its pid file for as long as it lives. A pid file
+whose lock is free therefore names nobody, however its process ended, and a number that the system has since given to a
+stranger is never signalled.
 """
 
 from __future__ import annotations

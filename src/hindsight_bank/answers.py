@@ -28,7 +28,7 @@ _UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
 class ToolResult(msgspec.Struct, Generic[T]):
     """The result of `tools/call`, with the tool's own answer decoded in place."""
 
-    structuredContent: T | None | UnsetType = UNSET  # noqa: N815 - the wire's word
+    structuredContent: T | UnsetType | None = UNSET  # noqa: N815 - the wire's word
     isError: bool | None = False  # noqa: N815
     content: Raw = Raw(b"[]")
     resultType: str = "complete"  # noqa: N815 - absent means complete
@@ -85,10 +85,10 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each 
         raise _unfinished(result.resultType, clean)
     if result.isError:
         raise _tool_error(tool, _text(result.content) or "the tool failed without saying why", clean)
-    built = result.structuredContent
+    built: Any = result.structuredContent
     if built is UNSET or built is None:
         built = _from_text(tool, _text(result.content), clean)
-    return built.build() if isinstance(built, msgspec.Struct) else built
+    return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
 
 
 def conform(value: Any, schema: Mapping[str, Any]) -> None:  # noqa: ANN401 - any JSON
@@ -103,7 +103,9 @@ def conform(value: Any, schema: Mapping[str, Any]) -> None:  # noqa: ANN401 - an
 
 @cache
 def _typed_decoder(tool: str) -> msgspec.json.Decoder[Message[Any]]:
-    return msgspec.json.Decoder(Message[ToolResult[types_of(tool).Answer]])  # type: ignore[name-defined]  # run-time type
+    message: Any = Message  # the answer's type is known at run time only
+    result: Any = ToolResult
+    return msgspec.json.Decoder(message[result[types_of(tool).Answer]])
 
 
 def _from_text(tool: str, text: str | None, clean: Clean) -> Any:  # noqa: ANN401

@@ -20,7 +20,10 @@ def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     rules = types_of(tool)
     given = {name: value for name, value in arguments.items() if value is not None}
     problems = [fault for name in rules.TIMES if name in given for fault in _spell(given, name)]
-    problems += [fault for name in given for fault in _not_json(given[name], f"$.{name}")]
+    try:
+        given = {name: _plain(value, f"$.{name}", problems) for name, value in given.items()}
+    except RecursionError:
+        problems.append("Expected less nesting @ $")
     if not problems:
         try:
             msgspec.convert(given, rules.Arguments)
@@ -86,28 +89,36 @@ def _spell(given: dict[str, Any], name: str) -> Iterator[str]:
         yield f"Expected a time with its UTC offset @ $.{name}"
 
 
-def _not_json(value: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - whatever the caller passed
-    """Yield what keeps `value` from being JSON that every server reads alike."""
+def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 - whatever the caller passed
+    """Return `value` as JSON that every server reads alike; what keeps it from that goes to `problems`."""
+    if isinstance(value, Mapping):
+        return {_plain_key(key, path, problems): _plain(item, f"{path}[...]", problems) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{path}[...]", problems) for item in value]
     if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            yield f"Expected no unpaired surrogate @ {path}"
+        if _has_surrogate(value):
+            problems.append(f"Expected no unpaired surrogate @ {path}")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            yield f"Expected a finite number @ {path}"
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if isinstance(key, str):
-                yield from _not_json(key, f"key in {path}")
-                yield from _not_json(item, f"{path}[...]")
-            else:
-                yield f"Expected `str`, got `{type(key).__name__}` @ key in {path}"
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _not_json(item, f"{path}[...]")
+            problems.append(f"Expected a finite number @ {path}")
     elif value is not None and not isinstance(value, int):
-        yield f"Expected a JSON value, got `{type(value).__name__}` @ {path}"
+        problems.append(f"Expected a JSON value, got `{type(value).__name__}` @ {path}")
+    return value
+
+
+def _plain_key(key: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401
+    if not isinstance(key, str):
+        problems.append(f"Expected `str`, got `{type(key).__name__}` @ key in {path}")
+        return key
+    return _plain(key, f"key in {path}", problems)
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _canonical_sha256(schema: Any) -> str:  # noqa: ANN401 - any JSON

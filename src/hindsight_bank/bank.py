@@ -82,7 +82,7 @@ class Bank:
     """
 
     @discreet
-    def __init__(  # noqa: PLR0913 - settings, all but two by keyword
+    def __init__(
         self,
         server_url: str,
         bank_id: str,
@@ -130,7 +130,7 @@ class Bank:
     # -- the six tools -------------------------------------------------------------------------------------------------
 
     @discreet
-    def retain(  # noqa: PLR0913 - the tool's own arguments
+    def retain(
         self,
         content: str,
         *,
@@ -169,7 +169,7 @@ class Bank:
         return cast("RetainReceipt", self._call("retain", timeout, locals()))
 
     @discreet
-    def recall(  # noqa: PLR0913 - the tool's own arguments
+    def recall(
         self,
         query: str,
         *,
@@ -224,7 +224,7 @@ class Bank:
         return cast("RecallResult", self._call("recall", timeout, locals()))
 
     @discreet
-    def reflect(  # noqa: PLR0913 - the tool's own arguments
+    def reflect(
         self,
         query: str,
         *,
@@ -268,7 +268,7 @@ class Bank:
         return result
 
     @discreet
-    def list_memories(  # noqa: PLR0913 - the tool's own arguments
+    def list_memories(
         self,
         *,
         type: str | None = None,  # noqa: A002 - the tool's word

@@ -73,7 +73,6 @@ def _netloc(host: str) -> str:
     return host.removesuffix(".") if is_loopback(host) else host
 
 
-
 @frozen
 class Settings:
     """One bank on one server.

@@ -142,6 +142,7 @@ class Connection:
         self._options = options
         self._now, self._sleep, self._jitter = now, sleep, jitter
         self._closed = False
+        self._link: Link | None = None
         self._forget()
         _connections.add(self)
 
@@ -260,7 +261,9 @@ class Connection:
         if delay <= 0:
             return
         if self._options.backoff == "raise" or delay >= deadline.remaining():
-            raise BackingOffError(f"the last connection failed; the next may be made in {delay:.1f} s", retry_after=delay)
+            raise BackingOffError(
+                f"the last connection failed; the next may be made in {delay:.1f} s", retry_after=delay
+            )
         self._sleep(delay)
 
     # -- fork ----------------------------------------------------------------------------------------------------------
@@ -269,7 +272,7 @@ class Connection:
         """Be as new: in the constructor, and in a forked child, where the parent's locks may be held for ever."""
         self._lock = threading.Lock()
         self._connecting = threading.Lock()
-        self._link: Link | None = None
+        self._link = None
         self._failures = 0
         self._not_before = 0.0
 
@@ -315,10 +318,7 @@ def _listed(endpoint: Endpoint, deadline: Deadline) -> Link:
     params: dict[str, Any] = {}
     for _ in range(_MOST_PAGES):
         message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
-        try:
-            page = msgspec.json.decode(message.result, type=_Page)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ProtocolError(f"the answer to tools/list breaks the protocol: {error}") from None
+        page = jsonrpc.result(message, _Page)
         tools |= {tool.name: tool.inputSchema for tool in page.tools}
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
             break

@@ -132,8 +132,14 @@ class Endpoint:
 
     # -- one exchange ------------------------------------------------------------------------------------------------
 
-    def _exchange(  # noqa: PLR0913 - what makes a request
-        self, era: session.Era, method: str, params: dict[str, Any], deadline: Deadline, name: str | None, decode: Decode
+    def _exchange(
+        self,
+        era: session.Era,
+        method: str,
+        params: dict[str, Any],
+        deadline: Deadline,
+        name: str | None,
+        decode: Decode,
     ) -> Message[Any]:
         request_id = next(self._ids)
         body = jsonrpc.request(request_id, method, era.params(params))
@@ -201,12 +207,12 @@ class Endpoint:
     def _successor(self, era: session.Era, refusal: Refusal, deadline: Deadline) -> session.Era:
         """Return the era in which a refused request may be sent again, or raise the refusal again."""
         with self._opening:
-            if self._era not in (None, era):
-                return self._era  # type: ignore[return-value]  # not None; another thread was here first
+            if self._era is not None and self._era != era:
+                return self._era  # another thread was here first
             if isinstance(era, session.Stateless):
                 error = refusal.rpc_error()
                 supported = (error.data or {}).get("supported") if error and isinstance(error.data, dict) else None
-                if not session.is_handshake_server(refusal.status, error and error.code, supported):
+                if not session.is_handshake_server(refusal.status, error.code if error else None, supported):
                     raise refusal
                 # mcp 1.24 to 1.29 keep a session for the request they refused.
                 if orphan := refusal.headers.get("mcp-session-id"):
@@ -224,18 +230,13 @@ class Endpoint:
         body = jsonrpc.request(request_id, "initialize", session.initialize_params(self._client))
         with self._transport.post(self._base, body, deadline) as reply:
             message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
-        try:
-            result = msgspec.json.decode(message.result, type=_Initialized)
-        except msgspec.ValidationError as error:
-            raise ProtocolError(f"the answer to initialize breaks the protocol: {error}") from None
+        result = jsonrpc.result(message, _Initialized)
         self.server = result.server()
         opened = session.opened(result.protocolVersion, reply.headers.get("mcp-session-id"))
         self._notify(opened, "notifications/initialized", None, deadline)
         return opened
 
-    def _notify(
-        self, era: session.Session, method: str, params: dict[str, Any] | None, deadline: Deadline
-    ) -> None:
+    def _notify(self, era: session.Session, method: str, params: dict[str, Any] | None, deadline: Deadline) -> None:
         body = jsonrpc.notification(method, params)
         with self._transport.post([*self._base, *era.headers()], body, deadline) as reply:
             refusal = reply.refusal()

@@ -189,7 +189,12 @@ class RPCError(BankError):
     outcome: Outcome = "refused"
 
     def __init__(
-        self, message: str, *, code: int = 0, data: Any = None, outcome: Outcome | None = None  # noqa: ANN401 - JSON
+        self,
+        message: str,
+        *,
+        code: int = 0,
+        data: object = None,
+        outcome: Outcome | None = None,
     ) -> None:
         super().__init__(f"JSON-RPC error {code}: {message}", outcome=outcome)
         self.code = code

@@ -73,6 +73,16 @@ def decode(text: bytes) -> Message[Raw]:
         raise malformed(error) from None
 
 
+def result(message: Message[Raw], shape: type[R]) -> R:
+    """Decode the result that `decode` left as text."""
+    try:
+        return msgspec.json.decode(message.result or b"", type=shape)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(f"the answer breaks the protocol: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise malformed(error) from None
+
+
 def malformed(error: msgspec.DecodeError | RecursionError) -> ProtocolError:
     """Say what is wrong with text that is not JSON."""
     if isinstance(error, RecursionError):

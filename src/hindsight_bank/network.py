@@ -108,8 +108,8 @@ class DeadlineBackend(httpcore.NetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+        local_address: str | None = None,  # noqa: ARG002 - httpcore's signature
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
         """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
         exchange = cast("Exchange", timeout)
@@ -117,7 +117,9 @@ class DeadlineBackend(httpcore.NetworkBackend):
         limit = Deadline("connecting", exchange.connect_limit)
         failure: OSError = OSError("no address")
         try:
-            for address in dict.fromkeys(entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)):
+            for address in dict.fromkeys(
+                entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            ):
                 try:
                     wait = min(_left(exchange), _left(exchange, limit))
                     sock = socket.create_connection((str(address), port), wait)

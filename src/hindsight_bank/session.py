@@ -87,17 +87,17 @@ Era = Stateless | Session
 
 
 def initialize_params(client: Client) -> dict[str, Any]:
-    """Return the params of `initialize` (Lifecycle, "Initialization"): the latest handshake revision, no capabilities."""
+    """Return the params of `initialize` (Lifecycle, "Initialization"): the latest such revision, no capabilities."""
     return {"protocolVersion": HANDSHAKE[0], "capabilities": {}, "clientInfo": client.info()}
 
 
-def opened(revision: object, session_id: str | None) -> Session:
+def opened(revision: str, session_id: str | None) -> Session:
     """Return the session that a successful `initialize` opened (Transports, "Session management")."""
     if revision not in HANDSHAKE:
         raise ProtocolError(f"the server answered initialize with a revision other than {', '.join(HANDSHAKE)}")
     if session_id is not None and not (session_id.isascii() and session_id.isprintable() and " " not in session_id):
         raise ProtocolError("the server gave a session id with characters that the protocol forbids")
-    return Session(revision, session_id or None)  # type: ignore[arg-type]  # one of HANDSHAKE
+    return Session(revision, session_id or None)
 
 
 def is_handshake_server(status: int, code: int | None, supported: object) -> bool:

@@ -138,9 +138,7 @@ class Transport:
             ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._transport = httpx.HTTPTransport(
             verify=True if ssl_context is None else ssl_context,
-            limits=httpx.Limits(
-                max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
-            ),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS),
             proxy=proxy,
         )
         self._backend = DeadlineBackend()

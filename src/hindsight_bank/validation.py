@@ -32,7 +32,7 @@ def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:  # noqa: ANN
     import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
     import referencing  # noqa: PLC0415
 
-    validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())  # type: ignore[var-annotated]
+    validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
     try:
         errors = list(itertools.islice(validator.iter_errors(value), _MOST_PROBLEMS))
     except Exception as error:  # noqa: BLE001 - an invalid schema fails in any way it likes
