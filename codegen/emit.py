@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     OrEmpty = Annotated[T, "null reads as empty"]
 else:
     OrEmpty = T | None
+
+fill = object.__setattr__
 '''
 
 
@@ -76,7 +78,7 @@ def _head(what: str, sources: dict[str, str]) -> str:
 def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
     """Yield the groups of imports that the code needs."""
     used = set(re.findall(r"[\w.]+", re.sub(r'""".*?"""', "", code, flags=re.DOTALL)))
-    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp"}}
+    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp", "fill"}}
     for name, home in homes.items():
         if home != module.name:
             ours.setdefault(f"{PACKAGE}.{home}", set()).add(name)
@@ -132,7 +134,7 @@ def _empty_for_null(fields: list[Field]) -> Iterator[str]:
         yield "    def __attrs_post_init__(self) -> None:"
     for field in fields:
         yield f"        if self.{field.name} is None:"
-        yield f'            object.__setattr__(self, "{field.name}", {field.empty})'
+        yield f'            fill(self, "{field.name}", {field.empty})'
 
 
 def _twin(made: Class, twins: frozenset[str]) -> list[str]:

@@ -99,6 +99,12 @@ def _setting(text: str) -> str:
     return text
 
 
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m harness", description="Start a real Hindsight server on loopback.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -112,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     starting.add_argument(
         "--llm", choices=LLMS, default="stub", help="stub: ours; mock: the server's own (%(default)s)"
     )
-    starting.add_argument("--port", type=int, default=0, help="0: a free one (%(default)s)")
+    starting.add_argument("--port", type=_port, default=0, help="0: a free one (%(default)s)")
     starting.add_argument(
         "--env", action="append", type=_setting, default=[], metavar="NAME=VALUE", help="a setting of the server"
     )

@@ -69,7 +69,7 @@ class Background:
     name: str
     stop_signal: signal.Signals = signal.SIGTERM
     heir: Path | None = None
-    """A file whose first line names the process that carries on, where the started one only prepares it."""
+    """A file that begins with the pid of the process that carries on, where the started one only prepares it."""
 
     @property
     def log(self) -> Path:
@@ -119,19 +119,22 @@ class Background:
             while self.alive():
                 if time.monotonic() > deadline:
                     break
-                for pid in self._pids() - told:
-                    told.add(pid)
+                leader = self._leader()
+                if leader is not None and leader not in told:
+                    told.add(leader)
                     with suppress(ProcessLookupError):
-                        os.killpg(pid, signum)
+                        os.killpg(leader, signum)
                 time.sleep(_POLL)
             else:
                 return
         msg = f"The process of {self._pid_file} cannot be stopped."
         raise HarnessError(msg)
 
-    def _pids(self) -> set[int]:
-        """Return whom to signal now: the heir once there is one, so that nobody is signalled who has long ended."""
+    def _leader(self) -> int | None:
+        """Return whose group to signal now: the heir's once there is one, since the started process has then ended."""
         for file in filter(None, (self.heir, self._pid_file)):
-            with suppress(FileNotFoundError):
-                return {int(line) for line in file.read_text(encoding="utf-8").split()[:1]}
-        return set()
+            with suppress(OSError):
+                words = file.read_text(encoding="utf-8").split()
+                if words and words[0].isdecimal():
+                    return int(words[0])
+        return None

@@ -84,9 +84,10 @@ class Server:
                 raise HarnessError(f"The server of {self.directory} already runs at {self.url}; stop it first.")
             self.begun = True
             self._halt()  # what a killed start may have left
+            ports = _free_ports(options.port)
             environment = self._install(options, lock)
             try:
-                return self._start(options, environment)
+                return self._start(options, environment, ports)
             except BaseException:
                 self._halt()
                 raise
@@ -138,8 +139,8 @@ class Server:
 
     # Start
 
-    def _start(self, options: Options, environment: Path) -> str:
-        port, database_port = _free_ports(options.port)
+    def _start(self, options: Options, environment: Path, ports: tuple[int, int]) -> str:
+        port, database_port = ports
         models_url = self._start_models()
         say("starting PostgreSQL")
         pg0 = next(environment.glob("lib/python*/site-packages/pg0/bin/pg0"), None)

@@ -12,7 +12,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     tools/reflect.json  sha256:e0cb0c0b1b5317b863963122d9665b12f3766c8fca6838d1bbf3766a3d6bb588
     tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56
     types/directive.json  sha256:e629e9fd2a96e03f11d479653d64c567471a1514d6204722c585be2f69c8c3fb
-    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+    types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
 PUBLIC = {

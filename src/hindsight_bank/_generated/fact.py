@@ -2,12 +2,12 @@
 
 Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
-    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+    types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
 from attrs import frozen
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
 
 
 @frozen(kw_only=True)
@@ -32,7 +32,7 @@ class Fact:
     """A memory as recall finds it and reflect cites it.
 
     Attributes:
-        id: The memory's UUID in lower case; of a mental model, `mm-` and hexadecimal digits.
+        id: The memory's UUID in lower case; some mental models have `mm-` and hexadecimal digits instead.
         text: What is remembered, in one or a few sentences.
         fact_type: The kind of memory: world, experience or observation; opinion in old banks, mental-models in
             based_on. More may come.
@@ -70,10 +70,10 @@ class Fact:
 
     def __attrs_post_init__(self) -> None:
         if self.entities is None:
-            object.__setattr__(self, "entities", ())
+            fill(self, "entities", ())
         if self.metadata is None:
-            object.__setattr__(self, "metadata", {})
+            fill(self, "metadata", {})
         if self.tags is None:
-            object.__setattr__(self, "tags", ())
+            fill(self, "tags", ())
         if self.source_fact_ids is None:
-            object.__setattr__(self, "source_fact_ids", ())
+            fill(self, "source_fact_ids", ())

@@ -9,7 +9,7 @@ from typing import Any, Required, TypedDict
 
 from attrs import field, frozen
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
 
 
 @frozen(kw_only=True)
@@ -92,17 +92,17 @@ class Memory:
 
     def __attrs_post_init__(self) -> None:
         if self.entities is None:
-            object.__setattr__(self, "entities", ())
+            fill(self, "entities", ())
         if self.tags is None:
-            object.__setattr__(self, "tags", ())
+            fill(self, "tags", ())
         if self.metadata is None:
-            object.__setattr__(self, "metadata", {})
+            fill(self, "metadata", {})
         if self.history is None:
-            object.__setattr__(self, "history", ())
+            fill(self, "history", ())
         if self.source_memory_ids is None:
-            object.__setattr__(self, "source_memory_ids", ())
+            fill(self, "source_memory_ids", ())
         if self.source_memories is None:
-            object.__setattr__(self, "source_memories", ())
+            fill(self, "source_memories", ())
 
 
 Answer = Memory

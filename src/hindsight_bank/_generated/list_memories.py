@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from attrs import field, frozen
 from msgspec import Meta
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
 
 
 @frozen(kw_only=True)
@@ -68,11 +68,11 @@ class MemoryItem:
 
     def __attrs_post_init__(self) -> None:
         if self.tags is None:
-            object.__setattr__(self, "tags", ())
+            fill(self, "tags", ())
         if self.metadata is None:
-            object.__setattr__(self, "metadata", {})
+            fill(self, "metadata", {})
         if self.source_memory_ids is None:
-            object.__setattr__(self, "source_memory_ids", ())
+            fill(self, "source_memory_ids", ())
 
 
 @frozen(kw_only=True)

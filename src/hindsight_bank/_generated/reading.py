@@ -16,3 +16,5 @@ if TYPE_CHECKING:
     OrEmpty = Annotated[T, "null reads as empty"]
 else:
     OrEmpty = T | None
+
+fill = object.__setattr__

@@ -4,7 +4,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
     rules/recall.json  sha256:c67646f4749236f570c91d021792041af1afdf8065aa8f67ba88f2c6a46e2aa5
     tools/recall.json  sha256:e3091a3f8515d9a6c8700a320ccedfd232a0f6a43efd9035ce384656fcc1f8c7
-    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+    types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
 from typing import Annotated, Any, Literal, Required, TypedDict
@@ -13,7 +13,7 @@ from attrs import field, frozen
 from msgspec import Meta
 
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
 
 
 @frozen(kw_only=True)
@@ -60,7 +60,7 @@ class Entity:
 
     def __attrs_post_init__(self) -> None:
         if self.observations is None:
-            object.__setattr__(self, "observations", ())
+            fill(self, "observations", ())
 
 
 @frozen(kw_only=True)

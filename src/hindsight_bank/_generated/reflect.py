@@ -5,7 +5,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     rules/reflect.json  sha256:df82528b2e5475c4772ae3efcfcfe8375673fa4edb66bff15eb28256a7c73a53
     tools/reflect.json  sha256:e0cb0c0b1b5317b863963122d9665b12f3766c8fca6838d1bbf3766a3d6bb588
     types/directive.json  sha256:e629e9fd2a96e03f11d479653d64c567471a1514d6204722c585be2f69c8c3fb
-    types/fact.json  sha256:b12f10ca9b969a1683b0cb0bc822205ad44f95302f0e6d69e33ec2613f5bd262
+    types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
 from typing import Annotated, Any, Literal, Required, TypedDict
@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from hindsight_bank._generated.directive import Directive
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty
+from hindsight_bank._generated.reading import OrEmpty, fill
 
 
 @frozen(kw_only=True)
@@ -41,17 +41,17 @@ class BasedOn:
 
     def __attrs_post_init__(self) -> None:
         if self.world is None:
-            object.__setattr__(self, "world", ())
+            fill(self, "world", ())
         if self.experience is None:
-            object.__setattr__(self, "experience", ())
+            fill(self, "experience", ())
         if self.opinion is None:
-            object.__setattr__(self, "opinion", ())
+            fill(self, "opinion", ())
         if self.observation is None:
-            object.__setattr__(self, "observation", ())
+            fill(self, "observation", ())
         if self.mental_models is None:
-            object.__setattr__(self, "mental_models", ())
+            fill(self, "mental_models", ())
         if self.directives is None:
-            object.__setattr__(self, "directives", ())
+            fill(self, "directives", ())
 
 
 class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "mental-models"}):
@@ -157,11 +157,11 @@ class ReflectResult:
 
     def __attrs_post_init__(self) -> None:
         if self.tool_trace is None:
-            object.__setattr__(self, "tool_trace", ())
+            fill(self, "tool_trace", ())
         if self.llm_trace is None:
-            object.__setattr__(self, "llm_trace", ())
+            fill(self, "llm_trace", ())
         if self.directives_applied is None:
-            object.__setattr__(self, "directives_applied", ())
+            fill(self, "directives_applied", ())
 
 
 class _ReflectResult(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,49 @@
+# Everything runs in a virtual environment of its own, on a machine with only Python 3.11+, pip and make.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: demo test check live fuzz record codegen format build clean
+
+demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
+	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
+
+test: check  ## everything that needs no server
+	$(BIN)/pytest --cov --cov-report=term
+
+check: $(INSTALLED)
+	$(BIN)/python -m codegen --check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+live: $(INSTALLED)  ## the tests that need a real server, in both generations of the protocol
+	$(BIN)/python -m harness run --protocol modern -- $(BIN)/pytest -m live
+	$(BIN)/python -m harness run --protocol legacy -- $(BIN)/pytest -m live
+
+fuzz: $(INSTALLED)  ## the decoder against its oracle, at length
+	FUZZ_EXAMPLES=10000 $(BIN)/pytest tests/test_oracle.py
+
+record: $(INSTALLED)  ## record every cassette again, from real servers started here
+	$(BIN)/python -m tests.record
+
+codegen: $(INSTALLED)  ## write src/hindsight_bank/_generated from schemas/
+	$(BIN)/python -m codegen
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+build: $(INSTALLED)  ## the wheel and the sdist, in dist/
+	$(BIN)/pip install --quiet build
+	$(BIN)/python -m build
+
+clean:
+	-$(BIN)/python -m harness stop
+	rm -rf .venv .server dist build
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@

@@ -1,0 +1,268 @@
+"""The client on a real Hindsight server: `make live` starts one in each generation of the protocol and runs these.
+
+Authority of them all: what the server at HINDSIGHT_LIVE_URL really does.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from hindsight_bank import (
+    ArgumentsError,
+    Bank,
+    BankError,
+    DeadlineError,
+    NotFoundError,
+    ToolError,
+    UnreachableError,
+)
+
+pytestmark = pytest.mark.live
+
+URL = os.environ.get("HINDSIGHT_LIVE_URL", "")
+TEXTS = (
+    "Alice prefers tea over coffee.",
+    "Alice works at Acme on databases in Berlin.",
+    "Bob leads the Lisbon office and rides a bicycle.",
+)
+
+
+def wait_for(bank: Bank, total: int, seconds: float = 60.0) -> None:
+    """Wait until the bank lists so many memories: retain only queues."""
+    end = time.monotonic() + seconds
+    while bank.list_memories(limit=0).total < total:
+        if time.monotonic() > end:
+            pytest.fail(f"no {total} memories after {seconds} s")
+        time.sleep(0.2)
+
+
+def fresh_id() -> str:
+    return f"live-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="module")
+def bank() -> Iterator[Bank]:
+    """Return a bank with three texts retained."""
+    with Bank(URL, fresh_id(), allow_new_bank=True) as bank:
+        for text in TEXTS:
+            bank.retain(text, tags=["user:alice"], metadata={"source": "test"})
+        wait_for(bank, len(TEXTS))
+        yield bank
+
+
+def test_the_server_speaks_the_generation_it_was_started_for(bank: Bank) -> None:
+    health = bank.health()
+    assert health.protocol == os.environ.get("HINDSIGHT_LIVE_PROTOCOL", health.protocol)
+    assert health.server
+    assert health.bank.bank_id == bank.bank_id
+    assert health.seconds > 0
+
+
+def test_retain_returns_a_receipt_that_says_accepted(bank: Bank) -> None:
+    receipt = bank.retain("Carol paints.", timestamp=datetime(2025, 3, 1, 9, tzinfo=UTC), document_id="doc-carol")
+    assert receipt.status == "accepted"
+    assert receipt.operation_id
+    wait_for(bank, len(TEXTS) + 1)
+
+
+def test_recall_finds_what_was_retained(bank: Bank) -> None:
+    result = bank.recall("What does Alice drink?", include_entities=True, include_chunks=True)
+    assert any("tea" in fact.text for fact in result.results)
+    assert result.results[0].mentioned_at is not None
+    assert result.results[0].mentioned_at.tzinfo is not None
+    assert result.results[0].tags == ("user:alice",)
+    assert result.entities is not None
+    assert result.chunks is not None
+
+
+def test_reflect_answers_with_what_it_is_based_on(bank: Bank) -> None:
+    result = bank.reflect("What should I serve Alice?", include_based_on=True, include_trace=True)
+    assert result.text
+    assert result.based_on is not None
+    assert result.tool_trace
+
+
+def test_browsing_and_fetching_agree(bank: Bank) -> None:
+    items = list(bank.iter_memories(page_size=2))
+    assert len({item.id for item in items}) == len(items) >= len(TEXTS)
+    assert [item.id for item in bank.list_memories(limit=1000).items[-3:]] == [item.id for item in items[-3:]]
+    memory = bank.get_memory(items[-1].id)
+    assert (memory.id, memory.text) == (items[-1].id, items[-1].text)
+
+
+def test_the_bank_tells_its_profile(bank: Bank) -> None:
+    assert bank.get_bank().bank_id == bank.bank_id
+
+
+def test_refusals_of_the_server_are_errors(bank: Bank) -> None:
+    with pytest.raises(NotFoundError) as missing:
+        bank.get_memory(str(uuid.UUID(int=0)))
+    assert missing.value.what == "memory"
+    with pytest.raises(ToolError):
+        bank.get_memory("not-a-uuid")
+    with pytest.raises(ToolError):
+        bank.recall("tea", types=["no_such_type"])
+    with pytest.raises(ArgumentsError):
+        bank.recall("tea", max_tokens=0)
+
+
+def test_connecting_to_a_missing_bank_is_refused_and_makes_none() -> None:
+    bank_id = fresh_id()
+    for _ in range(2):
+        with pytest.raises(NotFoundError) as missing:
+            Bank(URL, bank_id).connect()
+        assert missing.value.what == "bank"
+        assert missing.value.outcome == "not_sent"
+
+
+def test_a_short_deadline_passes_and_the_bank_goes_on(bank: Bank) -> None:
+    with pytest.raises(DeadlineError):
+        bank.reflect("What should I serve Alice?", timeout=0.001)
+    assert bank.get_bank().bank_id == bank.bank_id
+
+
+def test_a_server_that_is_not_there_is_unreachable() -> None:
+    with pytest.raises(UnreachableError) as unreachable:
+        Bank("http://127.0.0.1:1", "alice").connect()
+    assert unreachable.value.outcome == "not_sent"
+
+
+def six_calls(bank: Bank) -> str:
+    """Call all six tools and return the first text recalled."""
+    bank.retain(f"Dave likes the number {uuid.uuid4().int % 1000}.")
+    found = bank.recall("What does Alice drink?").results[0].text
+    assert bank.reflect("What does Alice drink?").text
+    item = bank.list_memories(limit=1).items[0]
+    assert bank.get_memory(item.id).id == item.id
+    assert bank.get_bank().bank_id == bank.bank_id
+    return found
+
+
+def test_all_six_work_inside_a_running_event_loop(bank: Bank) -> None:
+    async def main() -> str:
+        return six_calls(bank)
+
+    assert asyncio.run(main())
+    assert asyncio.run(main())
+
+
+def test_all_six_work_in_a_thread_of_asyncio(bank: Bank) -> None:
+    async def main() -> list[str]:
+        return list(await asyncio.gather(*(asyncio.to_thread(six_calls, bank) for _ in range(4))))
+
+    assert len(asyncio.run(main())) == 4
+
+
+def test_sixteen_threads_share_one_bank(bank: Bank) -> None:
+    items = list(bank.iter_memories())
+
+    def fetch(turn: int) -> bool:
+        wanted = items[turn % len(items)]
+        return bank.get_memory(wanted.id).text == wanted.text
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(fetch, range(160)))
+        assert len(list(pool.map(lambda _: six_calls(bank), range(16)))) == 16
+
+
+def test_a_bank_made_in_a_thread_works_after_the_thread_ended() -> None:
+    made: list[Bank] = []
+    thread = threading.Thread(target=lambda: made.append(Bank(URL, fresh_id(), allow_new_bank=True).connect()))
+    thread.start()
+    thread.join()
+    with made[0] as bank:
+        assert bank.retain("Erin sings.").status == "accepted"
+
+
+FORK = """
+import os, sys
+from hindsight_bank import Bank
+
+bank = Bank(sys.argv[1], sys.argv[2]).connect()
+items = list(bank.iter_memories())
+
+def fetch_all():
+    for _ in range(10):
+        for item in items[:5]:
+            assert bank.get_memory(item.id).text == item.text
+
+child = os.fork()
+fetch_all()
+if child == 0:
+    bank.close()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+fetch_all()  # the child's end did not end our session
+bank.close()
+print("ok")
+"""
+
+GEVENT = """
+from gevent import monkey
+monkey.patch_all()
+import sys, gevent
+from hindsight_bank import Bank
+
+with Bank(sys.argv[1], sys.argv[2]) as bank:
+    items = list(bank.iter_memories())
+    jobs = [gevent.spawn(lambda item=item: bank.get_memory(item.id).text == item.text) for item in items[:5] * 4]
+    jobs += [gevent.spawn(lambda: bool(bank.recall("What does Alice drink?").results)) for _ in range(8)]
+    gevent.joinall(jobs, raise_error=True)
+    assert all(job.value for job in jobs)
+print("ok")
+"""
+
+
+@pytest.mark.parametrize("script", [FORK, GEVENT], ids=["forked child and parent at once", "gevent"])
+def test_other_ways_to_run_at_once(bank: Bank, script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(script), URL, bank.bank_id],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.returncode) == ("ok", 0), done.stderr
+
+
+def test_a_process_pool_makes_a_bank_in_each_process(bank: Bank) -> None:
+    script = """
+    import sys
+    from concurrent.futures import ProcessPoolExecutor
+    from hindsight_bank import Bank
+
+    def recall(args):
+        with Bank(*args) as bank:
+            return len(bank.recall("What does Alice drink?").results)
+
+    if __name__ == "__main__":
+        with ProcessPoolExecutor(2) as pool:
+            assert all(pool.map(recall, [tuple(sys.argv[1:])] * 4))
+        print("ok")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), URL, bank.bank_id],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.returncode) == ("ok", 0), done.stderr
+
+
+def test_every_error_leaves_the_bank_usable(bank: Bank) -> None:
+    for call in (lambda: bank.get_memory(""), lambda: bank.list_memories(limit=10**30), lambda: bank.reflect(" ")):
+        with pytest.raises(BankError):
+            call()
+    assert bank.get_bank().bank_id == bank.bank_id
