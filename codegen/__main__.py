@@ -24,13 +24,14 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     schemas = root / "schemas"
     try:
         sources = read(schemas)
-        if options.pin:
-            pin(schemas, sources)
-        check_pins(schemas, sources)
+        if not options.pin:
+            check_pins(schemas, sources)
         texts = render(sources)
     except SchemaError as error:
         sys.stderr.write(f"codegen: {error}\n")
         return 1
+    if options.pin:
+        pin(schemas, sources)
     return check(texts, root / GENERATED) if options.check else write(texts, root / GENERATED)
 
 
@@ -53,8 +54,10 @@ def difference(name: str, found: str | None, due: str | None) -> list[str]:
     """Return a unified diff from what is there to what should be; None stands for no file."""
     before = "/dev/null" if found is None else f"{GENERATED.as_posix()}/{name}"
     after = "/dev/null" if due is None else f"{GENERATED.as_posix()}/{name} (generated)"
-    lines = difflib.unified_diff((found or "").splitlines(), (due or "").splitlines(), before, after, lineterm="")
-    return [f"{line}\n" for line in lines]
+    lines = difflib.unified_diff(
+        (found or "").splitlines(keepends=True), (due or "").splitlines(keepends=True), before, after
+    )
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
 def write(texts: dict[str, str], folder: Path) -> int:
@@ -63,14 +66,14 @@ def write(texts: dict[str, str], folder: Path) -> int:
     for name in on_disk(folder).keys() - texts.keys():
         (folder / name).unlink()
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_bytes(text.encode())
     return 0
 
 
 def on_disk(folder: Path) -> dict[str, str]:
     """Read the files of the generated package, but not Python's caches."""
-    files_there = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-    return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in files_there}
+    there = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    return {file.relative_to(folder).as_posix(): file.read_bytes().decode(errors="replace") for file in there}
 
 
 if __name__ == "__main__":

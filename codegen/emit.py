@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterator
 
 from codegen.annotate import argument, attribute, literal
-from codegen.model import NONE, Class, Either, Field, Module, Named, Tool
+from codegen.model import NONE, Class, Either, Field, Module, Named, Tool, names
+from codegen.read import SchemaError
 
 PACKAGE = "hindsight_bank._generated"
 WIDTH = 120
@@ -41,16 +42,19 @@ fill = object.__setattr__
 def files(modules: tuple[Module, ...]) -> dict[str, str]:
     """Return the text of every generated file by its name."""
     homes = {made.name: module.name for module in modules for made in module.classes}
-    twins = _twins([made for module in modules for made in module.classes])
+    twins = _twins(modules)
     texts = {f"{module.name}.py": _module(module, homes, twins) for module in modules}
     return {"__init__.py": _package(modules, homes), "reading.py": READING, **texts}
 
 
-def _twins(classes: list[Class]) -> frozenset[str]:
+def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
     """Name the classes that msgspec cannot decode directly, since it renames no fields of attrs classes."""
+    classes = [made for module in modules for made in module.classes]
     found = {made.name for made in classes if any(field.name != field.wire for field in made.fields)}
     while more := {made.name for made in classes if made.names() & found} - found:
         found |= more
+    if shared := found.intersection(made.name for module in modules if not module.tool for made in module.classes):
+        raise SchemaError(f"types/: keys that are no identifiers are only understood in tools/: {', '.join(shared)}")
     return frozenset(found)
 
 
@@ -84,7 +88,7 @@ def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
             ours.setdefault(f"{PACKAGE}.{home}", set()).add(name)
     for group in (STANDARD, LIBRARIES, ours):
         found = {library: sorted(used.intersection(group[library])) for library in sorted(group)}
-        lines = [f"from {library} import {', '.join(names)}" for library, names in found.items() if names]
+        lines = [f"from {library} import {', '.join(known)}" for library, known in found.items() if known]
         if lines:
             yield "\n".join(lines)
 
@@ -160,6 +164,10 @@ def _built(field: Field, twins: frozenset[str]) -> str:
             return f"{value}.build()"
         case Either((Named(name), _)) if name in twins:
             return f"None if {value} is None else {value}.build()"
+    if twins.intersection(names(field.type)):
+        raise SchemaError(
+            f"tools/: {field.wire}: objects with keys that are no identifiers must not be in lists or maps"
+        )
     return value
 
 

@@ -5,12 +5,13 @@ from jsonschema.exceptions import SchemaError as InvalidSchema
 
 from codegen.read import At, Source
 
-COMMON = {"description", "properties", "required"}
-SHAPE = COMMON | {"additionalProperties", "anyOf", "default", "items", "type"}
-ANSWER = SHAPE | {"$defs", "$ref", "const", "format", "title"}
-INPUT = SHAPE | {"enum", "minimum"}
-RULE = COMMON | {"enum", "format", "minimum", "not"}
 TOOL = {"name", "title", "description", "inputSchema", "outputSchema"}
+RULE = {"description", "properties", "not"}
+LIMIT = {"enum", "format", "minimum"}
+EXCLUSION = {"required"}
+SHAPE = {"additionalProperties", "anyOf", "default", "description", "items", "properties", "required", "type"}
+INPUT = SHAPE | {"enum", "minimum"}
+ANSWER = SHAPE | {"$defs", "$ref", "const", "format", "title"}
 
 NAMED = {"$defs", "properties"}
 SINGLE = {"additionalProperties", "items", "not"}
@@ -20,22 +21,37 @@ LISTED = {"anyOf"}
 def judge(source: Source) -> None:
     """Refuse a file that is no valid schema, or has a keyword that the generator does not know."""
     root = source.root
-    if source.path.startswith("tools/"):
+    if source.path.startswith("rules/"):
+        _judge_rule(root)
+    elif source.path.startswith("tools/"):
         _only(root, TOOL)
         _judge_schema(root / "inputSchema", INPUT)
         _judge_schema(root / "outputSchema", ANSWER)
     else:
-        _judge_schema(root, RULE if source.path.startswith("rules/") else ANSWER)
+        _judge_schema(root, ANSWER)
 
 
-def _judge_schema(at: At, known: set[str]) -> None:
+def _judge_rule(root: At) -> None:
+    _valid(root)
+    _only(root, RULE)
+    for limit in root.each("properties").values():
+        _only(limit, LIMIT)
+    if "not" in root.schema:
+        _only(root / "not", EXCLUSION)
+
+
+def _judge_schema(root: At, known: set[str]) -> None:
+    _valid(root)
+    _judge_keywords(root, known)
+
+
+def _valid(at: At) -> None:
     try:
         Draft202012Validator.check_schema(at.schema)
     except InvalidSchema as error:
         for step in error.absolute_path:
             at = at / step
         raise at.wrong(error.message) from error
-    _judge_keywords(at, known)
 
 
 def _judge_keywords(at: At, known: set[str]) -> None:

@@ -97,6 +97,8 @@ def _classes(root: At, titles: Titles) -> tuple[Class, ...]:
 
 
 def _class(at: At, titles: Titles) -> Class:
+    if "additionalProperties" in at.schema:
+        raise at.wrong("the decoder ignores keys that it does not know; additionalProperties would say otherwise")
     names = (at / "properties").schema
     fields = tuple(_field(name, at, titles) for name in names)
     return Class((at / "title").schema, (at / "description").schema, fields)
@@ -129,8 +131,8 @@ def _type(at: At, titles: Titles) -> Type:
         return _reference(at, titles)
     if "anyOf" in at.schema:
         return Either(tuple(_type(at / "anyOf" / index, titles) for index in range(len(at.schema["anyOf"]))))
-    if "const" in at.schema:
-        return Words((at.schema["const"],))
+    if "const" in at.schema or "enum" in at.schema:
+        return _words(at, at.schema.get("enum") or [at.schema["const"]])
     kinds = (at / "type").schema
     if isinstance(kinds, str):
         return _simple(kinds, at, titles)
@@ -148,7 +150,13 @@ def _simple(kind: str, at: At, titles: Titles) -> Type:
         if at.schema["format"] != "date-time":
             raise (at / "format").wrong("unknown format")
         return TIMESTAMP
-    return SCALARS[kind]
+    return AtLeast(SCALARS[kind], at.schema["minimum"]) if "minimum" in at.schema else SCALARS[kind]
+
+
+def _words(at: At, words: list[JSON]) -> Words:
+    if at.schema.get("type") != "string":
+        raise at.wrong("a closed set of values must be of type string")
+    return Words(tuple(map(str, words)))
 
 
 def _reference(at: At, titles: Titles) -> Named:
@@ -176,19 +184,13 @@ def _arguments(accepted: At, rule: At) -> tuple[Field, ...]:
 
 def _argument(at: At, rule: At | None) -> Type:
     """Make the type of an argument; null is left out, since None is never sent."""
-    at = at / "anyOf" / 0 if "anyOf" in at.schema else at
-    limits = at.schema | (rule.schema if rule else {})
-    if "enum" in limits:
-        return Words(tuple(limits["enum"]))
-    kind = _type(at, {})
-    if "minimum" in limits and isinstance(kind, Named):
-        return AtLeast(kind, limits["minimum"])
-    return kind
+    if "anyOf" in at.schema:
+        if at.schema["anyOf"][1:] != [{"type": "null"}]:
+            raise at.wrong("of an argument's types, the last of two is null")
+        at = at / "anyOf" / 0
+    limits = {word: limit for word, limit in rule.schema.items() if word != "format"} if rule else {}
+    return _type(At(at.path, at.pointer, at.schema | limits), {})
 
 
 def _exclusive(rule: At) -> tuple[tuple[str, ...], ...]:
-    if "not" not in rule.schema:
-        return ()
-    if list(rule.schema["not"]) != ["required"]:
-        raise (rule / "not").wrong("only {required: [..]} is known: arguments that exclude each other")
-    return (tuple(rule.schema["not"]["required"]),)
+    return (tuple((rule / "not" / "required").schema),) if "not" in rule.schema else ()

@@ -34,8 +34,8 @@ class Postgres:
             self._account = Account()
             self._home = directory / "postgres"
         postmaster = self._home / ".pg0/instances/bank/data/postmaster.pid"
-        # SIGINT is PostgreSQL's fast shutdown, which does not wait for clients. (The file of initdb's own short runs begins
-        # with a negative number: those still are the started process's.)
+        # SIGINT is PostgreSQL's fast shutdown, which does not wait for clients. While initdb still prepares the data,
+        # the file begins with a negative number: no heir yet.
         self._process = Background(logs, "postgres", stop_signal=signal.SIGINT, heir=postmaster)
 
     def start(self, pg0: Path, port: int) -> str:

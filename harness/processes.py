@@ -53,6 +53,33 @@ def exclusive(file: Path) -> Iterator[int]:
         yield lock.fileno()
 
 
+def run(command: Sequence[str | Path], log: Path, lock: int) -> None:
+    """Run a command to its end and end all of it if we are ended first.
+
+    The command inherits the lock: where we had no time to end it, others wait for it.
+
+    Raises:
+        HarnessError: The command failed.
+    """
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=[lock],
+            start_new_session=True,
+        )
+        try:
+            status = process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    if status:
+        raise failure(f"{' '.join(map(str, command))} failed (status {status}).", log)
+
+
 @dataclass(frozen=True)
 class Account:
     """The user and the group to become; None stays who we are."""

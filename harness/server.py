@@ -8,7 +8,6 @@ import os
 import secrets
 import shutil
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from harness.postgres import Postgres
-from harness.processes import Background, HarnessError, exclusive, failure, say
+from harness.processes import Background, HarnessError, exclusive, failure, run, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,23 +116,14 @@ class Server:
         shutil.rmtree(home, ignore_errors=True)
         log = self._run / "install.log"
         log.write_bytes(b"")
-
-        def run(*command: str | Path) -> None:
-            with log.open("ab") as output:
-                # The installer inherits the lock: if we are killed, the next start waits for its end.
-                installer = subprocess.run(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[lock], check=False
-                )
-            if installer.returncode:
-                raise failure(f"Installing failed (status {installer.returncode}).", log)
-
         tool = self.directory / "tool"  # uv: some 30 seconds instead of minutes
         uv = tool / "bin/uv"
         if not uv.exists():
-            run(sys.executable, "-m", "venv", "--clear", tool)
-            run(tool / "bin/python", "-m", "pip", "install", "--quiet", "uv")
-        run(uv, "venv", "--quiet", "--python", sys.executable, environment)
-        run(uv, "pip", "install", "--quiet", "--python", environment / "bin/python", *requirements)
+            run([sys.executable, "-m", "venv", "--clear", tool], log, lock)
+            run([tool / "bin/python", "-m", "pip", "install", "--quiet", "uv"], log, lock)
+        run([uv, "venv", "--quiet", "--python", sys.executable, environment], log, lock)
+        python = environment / "bin/python"
+        run([uv, "pip", "install", "--quiet", "--python", python, *requirements], log, lock)
         done.write_text("\n".join(requirements), encoding="utf-8")
         return environment
 

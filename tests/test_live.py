@@ -164,11 +164,12 @@ def test_all_six_work_in_a_thread_of_asyncio(bank: Bank) -> None:
 
 
 def test_sixteen_threads_share_one_bank(bank: Bank) -> None:
-    items = list(bank.iter_memories())
+    items = list(bank.iter_memories(type="world"))  # observations change in the background
 
     def fetch(turn: int) -> bool:
         wanted = items[turn % len(items)]
-        return bank.get_memory(wanted.id).text == wanted.text
+        memory = bank.get_memory(wanted.id)
+        return (memory.id, memory.text) == (wanted.id, wanted.text)
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(fetch, range(160)))
@@ -189,7 +190,7 @@ import os, sys
 from hindsight_bank import Bank
 
 bank = Bank(sys.argv[1], sys.argv[2]).connect()
-items = list(bank.iter_memories())
+items = list(bank.iter_memories(type="world"))
 
 def fetch_all():
     for _ in range(10):
@@ -215,7 +216,7 @@ import sys, gevent
 from hindsight_bank import Bank
 
 with Bank(sys.argv[1], sys.argv[2]) as bank:
-    items = list(bank.iter_memories())
+    items = list(bank.iter_memories(type="world"))
     jobs = [gevent.spawn(lambda item=item: bank.get_memory(item.id).text == item.text) for item in items[:5] * 4]
     jobs += [gevent.spawn(lambda: bool(bank.recall("What does Alice drink?").results)) for _ in range(8)]
     gevent.joinall(jobs, raise_error=True)

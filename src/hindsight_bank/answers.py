@@ -21,7 +21,7 @@ from hindsight_bank.validation import problem, types_of
 T = TypeVar("T")
 Clean = Callable[[str], str]
 
-_MISSING: Final = re.compile(r"\b(bank|memory)\b.*\b(?:not found|does not exist)\b", re.IGNORECASE | re.DOTALL)
+_MISSING: Final = re.compile(r"\b(bank|memory)(?: (?:'[^']*'|\S+))? (?:not found|does not exist)\b", re.IGNORECASE)
 _UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
 
 
@@ -84,7 +84,7 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each 
     if result.resultType != "complete":
         raise _unfinished(result.resultType, clean)
     if result.isError:
-        raise _tool_error(tool, _text(result.content) or "the tool failed without saying why", clean)
+        raise _tool_error(tool, _reason(b"", result.content), clean)
     built: Any = result.structuredContent
     if built is UNSET or built is None:
         built = _from_text(tool, _text(result.content), clean)
@@ -110,12 +110,12 @@ def _typed_decoder(tool: str) -> msgspec.json.Decoder[Message[Any]]:
 
 def _from_text(tool: str, text: str | None, clean: Clean) -> Any:  # noqa: ANN401
     """Build the answer from the text block, for servers without structuredContent."""
-    if text is None:
+    if not text:
         raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")
     try:
         return msgspec.json.decode(text, type=types_of(tool).Answer)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
-        raise _payload_error(tool, text.encode(errors="replace"), error, clean) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _payload_error(tool, text.encode(), error, clean) from None
 
 
 def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
@@ -127,11 +127,8 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
     if result.resultType != "complete":
         return _unfinished(result.resultType, clean)
     payload = bytes(result.structuredContent)
-    if payload == b"null":
-        payload = (_text(result.content) or "").encode()
     if result.isError:
-        fault = _fault(payload) or _text(result.content)
-        return _tool_error(tool, fault or "the tool failed without saying why", clean)
+        return _tool_error(tool, _reason(payload, result.content), clean)
     try:
         msgspec.json.decode(payload, type=types_of(tool).Answer)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -139,7 +136,7 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
     return ProtocolError(f"{tool}: the result is no tool result")
 
 
-def _payload_error(tool: str, payload: bytes, error: Exception, clean: Clean) -> BankError:
+def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | RecursionError, clean: Clean) -> BankError:
     """Return the error for an answer that does not fit the tool's schema."""
     if (fault := _fault(payload)) is not None:
         return _tool_error(tool, fault, clean)
@@ -148,12 +145,16 @@ def _payload_error(tool: str, payload: bytes, error: Exception, clean: Clean) ->
     if isinstance(error, msgspec.ValidationError):
         broken = problem(error)
         return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
-    try:
-        msgspec.json.decode(payload)
-    except (msgspec.DecodeError, RecursionError):
-        # A sentence where a value should be: servers say so when a tool fails.
-        return _tool_error(tool, payload.decode(errors="replace"), clean)
-    return ProtocolError(f"{tool}: the answer is malformed")
+    if payload.lstrip().startswith((b"{", b"[", b'"')):
+        return jsonrpc.malformed(error)
+    # A sentence where a value should be: servers say so when a tool fails.
+    return _tool_error(tool, payload.decode(), clean)
+
+
+def _reason(structured: bytes, content: Raw) -> str:
+    """Return what a result that calls itself an error says of it; empty if nothing."""
+    text = _text(content) or ""
+    return _fault(structured) or _fault(text.encode()) or text
 
 
 def _fault(payload: bytes) -> str | None:
@@ -165,7 +166,7 @@ def _fault(payload: bytes) -> str | None:
     if fault.error is not None:
         return fault.error if isinstance(fault.error, str) else json.dumps(fault.error, ensure_ascii=False)
     if fault.status == "error":
-        return fault.message if isinstance(fault.message, str) else "the tool failed without saying why"
+        return fault.message if isinstance(fault.message, str) else ""
     return None
 
 
@@ -179,7 +180,7 @@ def _text(content: Raw) -> str | None:
 
 
 def _tool_error(tool: str, message: str, clean: Clean) -> BankError:
-    sentence = clean(message)
+    sentence = clean(message) or "the tool failed without saying why"
     if _UNKNOWN_TOOL.match(message):
         return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
     if found := _MISSING.search(message):

@@ -98,10 +98,10 @@ def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 -
     if isinstance(value, str):
         if _has_surrogate(value):
             problems.append(f"Expected no unpaired surrogate @ {path}")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
+    elif isinstance(value, int | float):
+        if not _is_finite(value):
             problems.append(f"Expected a finite number @ {path}")
-    elif value is not None and not isinstance(value, int):
+    elif value is not None:
         problems.append(f"Expected a JSON value, got `{type(value).__name__}` @ {path}")
     return value
 
@@ -119,6 +119,13 @@ def _has_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer beyond what a double can hold
+        return False
 
 
 def _canonical_sha256(schema: Any) -> str:  # noqa: ANN401 - any JSON

@@ -17,7 +17,7 @@ from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.errors import SettingsError, discreet
 from hindsight_bank.session import Client
-from hindsight_bank.transport import Limits
+from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Bank:
             client=Client("hindsight-bank", __version__),
             limits=limits,
             ssl_context=ssl_context,
-            proxy=proxy,
+            proxy=check_proxy(proxy),
             backoff=backoff,
             allow_new_bank=allow_new_bank,
         )
@@ -359,7 +359,8 @@ class Bank:
             The items, newest first.
 
         Raises:
-            ArgumentsError: `page_size` or a filter breaks its rule; raised when iteration begins.
+            SettingsError: `page_size` is no whole number of at least 1; raised when iteration begins.
+            ArgumentsError: A filter breaks its rule.
         """
         size = _positive("page_size", page_size)
         offset, before = 0, frozenset[str]()

@@ -11,9 +11,9 @@ from hindsight_bank.errors import SettingsError
 _BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
 # Plain dotted decimal only: resolvers read other spellings as other addresses.
 _LOOPBACK_V4: Final = re.compile(r"127(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}", re.ASCII)
-_HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?", re.ASCII)
+# urlsplit reads a host out of `[::1]x` and `x[::1]` too.
+_NETLOC: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?)(:[0-9]+)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_HIGHEST_PORT: Final = 65535
 
 
 def check_bank_id(bank_id: str) -> str:
@@ -47,8 +47,8 @@ def canonical_origin(server_url: str) -> str:
         raise SettingsError("a server URL begins with https:// (or http:// on this machine)")
     if parts.path not in ("", "/"):
         raise SettingsError("a server URL has no path: the bank's endpoint below it is added for you")
-    if not host or (port is None and parts.netloc.endswith(":")) or port == 0:
-        raise SettingsError("the server URL's host or port is missing")
+    if not host or not _NETLOC.fullmatch(parts.netloc) or ".." in host or port == 0:
+        raise SettingsError("the server URL's host or port is missing or malformed")
     netloc = _netloc(host)
     if parts.scheme == "http" and not is_loopback(host):
         raise SettingsError("plain http is for loopback only (localhost, 127.x.x.x, [::1]): use https")
@@ -68,8 +68,6 @@ def _netloc(host: str) -> str:
             return f"[{ipaddress.IPv6Address(host)}]"
         except ValueError:
             raise SettingsError("the server URL's IPv6 address is malformed") from None
-    if not _HOST.fullmatch(host) or ".." in host:
-        raise SettingsError("the server URL's host is malformed")
     return host.removesuffix(".") if is_loopback(host) else host
 
 

@@ -45,6 +45,9 @@ TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "g
 # Delays before a new connection, in seconds: the first is at most 0.5, then doubling, jittered, capped.
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 30.0
+# Seconds to end the session of a connection that works, and of one that failed.
+_PATIENCE: Final = 2.0
+_HASTE: Final = 0.25
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
 _TOO_MANY_REQUESTS: Final = 429
@@ -91,6 +94,7 @@ class Link:
         self.tools = tools
         self.server = server
         self.bank_seen = False
+        self.patience = _PATIENCE
         self.calls = 0
         self.retired = False
 
@@ -103,6 +107,7 @@ class Link:
             deadline,
             name=tool,
             decode=answers.decoder(tool),
+            repeatable=tool != "retain",
         )
         return answers.answer(tool, message.result, self.endpoint.clean)
 
@@ -208,7 +213,7 @@ class Connection:
             link.calls -= 1
             idle = link.retired and not link.calls
         if idle:
-            link.endpoint.close()
+            link.endpoint.close(link.patience)
 
     def _retire(self, link: Link) -> None:
         with self._lock:
@@ -217,7 +222,7 @@ class Connection:
             idle = not link.retired and not link.calls
             link.retired = True
         if idle:
-            link.endpoint.close()
+            link.endpoint.close(link.patience)
 
     def _connect(self, deadline: Deadline) -> Link:
         """Connect and verify: the six tools, then the bank."""
@@ -237,7 +242,7 @@ class Connection:
             except BankError as error:
                 if _casts_doubt(error):
                     self._fail(None, error)
-                endpoint.close()
+                endpoint.close(_HASTE)
                 raise
             return link
 
@@ -253,6 +258,7 @@ class Connection:
                 self._failures = min(self._failures + 1, 16)
                 self._not_before = self._now() + delay
         if link is not None:
+            link.patience = _HASTE
             self._retire(link)
 
     def _wait(self, deadline: Deadline) -> None:

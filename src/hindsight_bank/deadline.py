@@ -46,7 +46,7 @@ def seconds(value: float | None, default: float) -> float:
     """Return a timeout in seconds, `default` for None; refuse what is no positive number."""
     if value is None:
         return default
-    with suppress(TypeError):
+    with suppress(TypeError, ValueError, OverflowError):
         if not isinstance(value, bool) and value > 0 and not math.isnan(value):
             return float(value)
     raise SettingsError("a timeout is a number of seconds greater than 0; math.inf for none")

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
-from attrs import frozen
+from attrs import field, frozen
 from msgspec import UNSET
 
 from hindsight_bank import jsonrpc, session
@@ -25,6 +25,7 @@ from hindsight_bank.errors import (
     ArgumentsError,
     BankError,
     DeadlineError,
+    IncompatibleServer,
     ProtocolError,
     RPCError,
     StatusError,
@@ -35,8 +36,8 @@ from hindsight_bank.transport import Limits, Reply, Transport
 
 Decode = Callable[[bytes], Message[Any]]
 
-# Seconds for what is polite, not needed: ending a session, cancelling a call, reading past the answer.
-_COURTESY: Final = 2.0
+# Seconds for what is polite, not needed: cancelling a call, ending a session, reading past the answer.
+_COURTESY: Final = 0.25
 _EXCERPT: Final = 300
 _OK: Final = 200
 _ACCEPTED: Final = 202
@@ -47,8 +48,8 @@ class Refusal(Exception):  # noqa: N818 - never leaves this module
     """An HTTP answer other than success."""
 
     status: int
-    headers: Mapping[str, str]
-    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
 
     def rpc_error(self) -> jsonrpc.Error | None:
         """Return the JSON-RPC error in the body, whatever its id: servers put null or a placeholder there."""
@@ -57,6 +58,17 @@ class Refusal(Exception):  # noqa: N818 - never leaves this module
         except ProtocolError:
             return None
         return None if error is UNSET else error
+
+
+@frozen
+class _Call:
+    """A request, whatever the generation."""
+
+    method: str
+    params: dict[str, Any] = field(repr=False)
+    name: str | None
+    decode: Decode
+    repeatable: bool
 
 
 class Endpoint:
@@ -86,7 +98,14 @@ class Endpoint:
         return None if self._era is None else self._era.revision
 
     def request(
-        self, method: str, params: dict[str, Any], deadline: Deadline, *, name: str | None = None, decode: Decode
+        self,
+        method: str,
+        params: dict[str, Any],
+        deadline: Deadline,
+        *,
+        decode: Decode,
+        name: str | None = None,
+        repeatable: bool = True,
     ) -> Message[Any]:
         """Return the response to a request; its `result` is there, an error has been raised.
 
@@ -96,24 +115,26 @@ class Endpoint:
             deadline: Covers everything, detection and a new session included.
             name: The tool's name, for the method `tools/call`.
             decode: Turns one message's JSON text into a `Message`.
+            repeatable: Whether it may go out again when an idle connection turned out to be dead.
         """
         era = self._era or session.Stateless(self._client)
+        call = _Call(method, params, name, decode, repeatable)
         try:
             try:
-                message = self._exchange(era, method, params, deadline, name, decode)
+                message = self._exchange(era, call, deadline)
             except Refusal as refusal:
                 era = self._successor(era, refusal, deadline)
-                message = self._exchange(era, method, params, deadline, name, decode)
+                message = self._exchange(era, call, deadline)
         except Refusal as refusal:
             raise self._refused(refusal) from None
         self._era = self._era or era
         return message
 
-    def close(self) -> None:
-        """End the session, quietly, and close the connections."""
+    def close(self, patience: float) -> None:
+        """End the session, quietly and within `patience` seconds, and close the connections."""
         with suppress(BankError):
             if isinstance(self._era, session.Session) and self._era.id is not None:
-                self._delete(self._era)
+                self._delete(self._era, patience)
         self._transport.close()
 
     def abandon(self) -> None:
@@ -132,26 +153,19 @@ class Endpoint:
 
     # -- one exchange ------------------------------------------------------------------------------------------------
 
-    def _exchange(
-        self,
-        era: session.Era,
-        method: str,
-        params: dict[str, Any],
-        deadline: Deadline,
-        name: str | None,
-        decode: Decode,
-    ) -> Message[Any]:
+    def _exchange(self, era: session.Era, call: _Call, deadline: Deadline) -> Message[Any]:
         request_id = next(self._ids)
-        body = jsonrpc.request(request_id, method, era.params(params))
+        body = jsonrpc.request(request_id, call.method, era.params(call.params))
         if len(body) > self._limits.request:
             raise ArgumentsError(
                 f"the request has {len(body)} bytes, more than max_request_bytes={self._limits.request}:"
                 " send less, or raise the limit if the server takes more",
-                tool=name or method,
+                tool=call.name or call.method,
             )
         try:
-            with self._transport.post([*self._base, *era.headers(method, name)], body, deadline) as reply:
-                return self._response(reply, request_id, era, decode)
+            headers = [*self._base, *era.headers(call.method, call.name)]
+            with self._transport.post(headers, body, deadline, repeatable=call.repeatable) as reply:
+                return self._response(reply, request_id, era, call.decode)
         except DeadlineError as error:
             # Closing the connection cancels in 2026-07-28; the 2025 revisions want to be told (Cancellation).
             if isinstance(era, session.Session) and error.outcome == "unknown":
@@ -220,8 +234,11 @@ class Endpoint:
                         self._delete(session.Session(session.HANDSHAKE[0], orphan))
             elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
                 raise refusal
-            self._era = None
-            self._era = self._initialize(deadline)
+            try:
+                self._era = self._initialize(deadline)
+            except BaseException:
+                self._era = None  # the next call starts clean, without the dead id
+                raise
             return self._era
 
     def _initialize(self, deadline: Deadline) -> session.Session:
@@ -243,8 +260,8 @@ class Endpoint:
             if reply.status >= 300:  # noqa: PLR2004 - HTTP: not a success
                 raise Refusal(reply.status, reply.headers, refusal)
 
-    def _delete(self, era: session.Session) -> None:
-        with self._transport.delete([*self._base, *era.headers()], Deadline("closing", _COURTESY)) as reply:
+    def _delete(self, era: session.Session, patience: float = _COURTESY) -> None:
+        with self._transport.delete([*self._base, *era.headers()], Deadline("closing", patience)) as reply:
             reply.refusal()
 
     # -- errors ------------------------------------------------------------------------------------------------------
@@ -266,6 +283,10 @@ class Endpoint:
                 status=status,
             )
         if error := refusal.rpc_error():
+            if error.code == session.UNSUPPORTED_VERSION:
+                return IncompatibleServer(
+                    f"the server speaks no protocol revision of ours: {self.clean(error.message)}"
+                )
             return self._rpc_error(error, status)
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP
             target = re.split(r"[?#]", location or "nowhere")[0]

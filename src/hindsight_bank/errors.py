@@ -24,6 +24,7 @@ Every class takes its message first and its attributes by keyword, each with a d
 pickling. No message carries a key, a session id or a memory's text.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar
@@ -202,7 +203,7 @@ class RPCError(BankError):
         self.data = data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message,), self.__dict__
+        return type(self), (self.message,), self.__dict__ | {"args": self.args}
 
 
 class IncompatibleServer(BankError):  # noqa: N818 - names what was met
@@ -212,6 +213,8 @@ class IncompatibleServer(BankError):  # noqa: N818 - names what was met
         missing: The names of the missing tools.
         server: The server's name and version as it reports them.
     """
+
+    outcome: Outcome = "refused"
 
     def __init__(self, message: str, *, missing: Sequence[str] = (), server: str = "") -> None:
         super().__init__(message)
@@ -273,14 +276,17 @@ def discreet(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def entrance(*args: P.args, **kwargs: P.kwargs) -> R:
+        outer = sys.exception()  # what the caller is handling stays as it is
         try:
             return function(*args, **kwargs)
         except BankError as error:
             del args, kwargs
-            link: BaseException | None = error
-            while link is not None:
+            chain: list[BaseException] = [error]
+            for link in chain:
+                if link.__suppress_context__:
+                    link.__context__ = link.__cause__
                 link.__traceback__ = None
-                link = link.__cause__ or link.__context__
+                chain += [e for e in (link.__cause__, link.__context__) if e and e is not outer and e not in chain]
             raise
 
     return entrance

@@ -1,10 +1,10 @@
 """One JSON-RPC 2.0 message: bytes ⇄ value, no I/O."""
 
 import json
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from hindsight_bank.errors import ProtocolError
 
@@ -30,7 +30,8 @@ class Message(msgspec.Struct, Generic[R]):
     What is not listed is ignored; a response whose result is of a known shape is decoded in the same pass.
     """
 
-    jsonrpc: Literal["2.0"]
+    # A Literal would do, but for its error, which quotes what it got.
+    jsonrpc: Annotated[str, Meta(pattern=r"^2\.0\Z")]
     id: Id | UnsetType = UNSET
     method: str | UnsetType = UNSET
     result: R | UnsetType = UNSET

@@ -4,6 +4,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+import attrs
+
 if TYPE_CHECKING:
     from cattrs import Converter
 
@@ -11,9 +13,14 @@ if TYPE_CHECKING:
 @cache
 def _converter() -> "Converter":
     from cattrs import Converter  # noqa: PLC0415 - slow to load, needed only here
+    from cattrs.gen import make_dict_unstructure_fn, override  # noqa: PLC0415
 
-    converter = Converter()
+    converter = Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook(datetime, datetime.isoformat)
+    # `error` makes the decoder refuse what a tool says of a failure; in a result it is None and says nothing.
+    converter.register_unstructure_hook_factory(
+        attrs.has, lambda kind: make_dict_unstructure_fn(kind, converter, error=override(omit=True))
+    )
     return converter
 
 

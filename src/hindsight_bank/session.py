@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from hindsight_bank.errors import ProtocolError
+from hindsight_bank.errors import IncompatibleServer, ProtocolError
 
 MODERN: Final = "2026-07-28"
 # The revisions of the initialize era that we speak, newest first: we offer the first, the server may pick another.
@@ -94,7 +94,7 @@ def initialize_params(client: Client) -> dict[str, Any]:
 def opened(revision: str, session_id: str | None) -> Session:
     """Return the session that a successful `initialize` opened (Transports, "Session management")."""
     if revision not in HANDSHAKE:
-        raise ProtocolError(f"the server answered initialize with a revision other than {', '.join(HANDSHAKE)}")
+        raise IncompatibleServer(f"the server speaks none of the protocol revisions {MODERN}, {', '.join(HANDSHAKE)}")
     if session_id is not None and not (session_id.isascii() and session_id.isprintable() and " " not in session_id):
         raise ProtocolError("the server gave a session id with characters that the protocol forbids")
     return Session(revision, session_id or None)

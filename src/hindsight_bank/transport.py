@@ -16,7 +16,7 @@ import httpx_sse
 from attrs import frozen
 
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.errors import AnswerLostError, BankError, ProtocolError, UnreachableError
+from hindsight_bank.errors import AnswerLostError, BankError, ProtocolError, SettingsError, UnreachableError
 from hindsight_bank.network import DeadlineBackend, Exchange
 
 Headers = Sequence[tuple[str, str]]
@@ -28,6 +28,10 @@ EVENTS: Final = "text/event-stream"
 _IDLE_SECONDS: Final = 20.0
 # What is read of a refusal's body, enough for any sentence.
 _REFUSAL_BYTES: Final = 16_384
+
+_MOST_REDIRECTS: Final = 3
+
+_PROXY_RULE: Final = "a proxy is the URL of an HTTP proxy: http://host:port"
 
 _UNREACHED: Final = (
     httpx.ConnectError,
@@ -125,6 +129,17 @@ class Reply:
             yield chunk
 
 
+def check_proxy(url: str | None) -> str | None:
+    """Return a usable proxy URL, None for none, or raise `SettingsError`; it may hold a password and is not quoted."""
+    try:
+        proxy = None if url is None else httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        raise SettingsError(_PROXY_RULE) from None
+    if proxy is not None and not (proxy.scheme in ("http", "https") and proxy.host):
+        raise SettingsError(_PROXY_RULE)
+    return url
+
+
 class Transport:
     """The connections of one process to one URL."""
 
@@ -145,29 +160,58 @@ class Transport:
         # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
         self._transport._pool._network_backend = self._backend  # noqa: SLF001
 
-    def post(self, headers: Headers, body: bytes, deadline: Deadline) -> Reply:
-        """Send `body` and return the reply when its headers are here."""
-        return self._request("POST", headers, body, Exchange(deadline, self._limits.connect))
+    def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
+        """Send `body` and return the reply when its headers are here.
+
+        A redirect that keeps method and body (307, 308) is followed within the origin; others are replies like any.
+
+        Args:
+            headers: What to send beside Host and Content-Length.
+            body: The message.
+            deadline: Covers all of it.
+            repeatable: Whether to send again, once, when an idle connection turned out to be dead. What surely was not
+                sent is sent again in any case.
+        """
+        url = self.url
+        for _ in range(_MOST_REDIRECTS):
+            reply = self._request("POST", url, headers, body, deadline, repeatable=repeatable)
+            target = _redirection(url, reply)
+            if target is None:
+                break
+            reply.close()
+            url = target
+        return reply
 
     def delete(self, headers: Headers, deadline: Deadline) -> Reply:
         """Send a DELETE, which ends a session."""
-        return self._request("DELETE", headers, b"", Exchange(deadline, self._limits.connect))
+        return self._request("DELETE", self.url, headers, b"", deadline, repeatable=False)
 
-    def _request(self, method: str, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
+    def _request(
+        self, method: str, url: httpx.URL, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool
+    ) -> Reply:
+        exchange = Exchange(deadline, self._limits.connect)
+        try:
+            return self._attempt(method, url, headers, body, exchange)
+        except (AnswerLostError, UnreachableError):
+            stale = not exchange.fresh and not exchange.received
+            if not stale or (exchange.sent and not repeatable):
+                raise
+        return self._attempt(method, url, headers, body, Exchange(deadline, self._limits.connect))
+
+    def _attempt(self, method: str, url: httpx.URL, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
+        timeouts = {
+            "connect": exchange,
+            "read": exchange,
+            "write": exchange,
+            "pool": exchange.deadline.remaining(),
+        }
         with translated(exchange):
             request = httpx.Request(
                 method,
-                self.url,
-                headers=[("Host", self.url.netloc.decode()), *headers, ("Content-Length", str(len(body)))],
+                url,
+                headers=[("Host", url.netloc.decode()), *headers, ("Content-Length", str(len(body)))],
                 stream=_Body(body, exchange),
-                extensions={
-                    "timeout": {
-                        "connect": exchange,
-                        "read": exchange,
-                        "write": exchange,
-                        "pool": exchange.deadline.remaining(),
-                    }
-                },
+                extensions={"timeout": timeouts},
             )
             response = self._transport.handle_request(request)
         return Reply(response, exchange, self._limits)
@@ -220,6 +264,19 @@ def _utf8(body: bytes) -> bytes:
         except UnicodeDecodeError:
             raise ProtocolError("the answer is not UTF-8") from None
     return body
+
+
+def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
+    """Return where a reply redirects a POST to, if it is to be followed: the body goes to no other origin."""
+    location = reply.headers.get("location")
+    if reply.status not in (307, 308) or location is None:
+        return None
+    try:
+        target = url.join(location)
+    except (httpx.InvalidURL, ValueError):
+        return None
+    same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port) and not target.userinfo
+    return target if same and target != url else None
 
 
 @contextmanager

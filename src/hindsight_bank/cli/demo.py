@@ -1,0 +1,259 @@
+"""The command `demo`: each step of the main job is shown as code, run, and its result shown."""
+
+import inspect
+import os
+import textwrap
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Final, ParamSpec, TypeVar
+
+from hindsight_bank import (
+    Bank,
+    BankError,
+    BasedOn,
+    CredentialsError,
+    DeadlineError,
+    Memory,
+    NotFoundError,
+    SettingsError,
+    ToolError,
+    __version__,
+)
+from hindsight_bank.cli import steps
+from hindsight_bank.cli.screen import Column, Screen
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Seconds: how long the server's language model may take to extract the facts, and between two looks.
+_PATIENCE: Final = 120.0
+_PAUSE: Final = 0.25
+
+_FACTS: Final = (
+    Column("score", "bold", right=True),
+    Column("type"),
+    Column("text", share=4),
+    Column("said"),
+    Column("tags", "bright_black", share=1),
+)
+_MEMORIES: Final = (*_FACTS[1:], Column("facts", right=True))
+
+
+def run(args: Namespace) -> None:
+    """Run the demo on a server, or replay the recording of one."""
+    screen = Screen()
+    screen.heading(f"hindsight-bank {__version__}")
+    screen.say("The main job in nine calls, each shown as it runs. The people are invented.")
+    if args.offline:
+        screen.say("A replay of a conversation with a real server: nothing is sent, and no time is measured.")
+        with _replaying() as (server_url, bank_id):
+            Demo(screen, live=False).run(server_url, bank_id, None)
+        screen.say("\nOn a server of your own: hindsight-bank demo URL")
+        return
+    bank_id = args.bank or f"{datetime.now(UTC).astimezone():demo-%Y%m%d-%H%M%S}"
+    Demo(screen, live=True).run(args.url, bank_id, _key(args.key_env))
+    screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
+    screen.say(f"curl -X DELETE {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
+
+
+@contextmanager
+def _replaying() -> Iterator[tuple[str, str]]:
+    yield "http://127.0.0.1:8888", "demo"
+
+
+def _key(variable: str | None) -> str | None:
+    """Return the key that an environment variable holds."""
+    if variable is None:
+        return None
+    if not (key := os.environ.get(variable)):
+        raise CredentialsError(f"the environment variable {variable} is not set", source=variable)
+    return key
+
+
+class Demo:
+    """One run of all steps.
+
+    Args:
+        screen: Where it shows.
+        live: Whether a server answers: then time is measured, and passes between two looks.
+    """
+
+    def __init__(self, screen: Screen, *, live: bool) -> None:
+        self._screen = screen
+        self._live = live
+        self._number = 0
+        self._took = ""
+
+    def run(self, server_url: str, bank_id: str, key: str | None) -> None:
+        """Run all steps in a bank that is new or empty."""
+        with self._step(steps.connect, server_url, bank_id, key) as bank:
+            self._screen.done(f"connected to {bank.server_url}{self._took}: all six tools are there")
+            _refuse_used(bank)
+            self._retain(bank)
+            self._health(bank)
+            self._wait(bank)
+            self._recall(bank)
+            self._reflect(bank)
+            self._browse(bank)
+            self._errors(bank)
+
+    def _tell(self, step: Callable[..., object]) -> None:
+        """Show a step: its name, its sentence, its code."""
+        self._number += 1
+        self._screen.heading(f"{self._number} {step.__name__}")
+        self._screen.say(step.__doc__ or "")
+        self._screen.code(code(step))
+
+    def _step(self, step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Show a step and run it."""
+        self._tell(step)
+        began = time.perf_counter()
+        with self._screen.spinner(step.__name__):
+            result = step(*args, **kwargs)
+        self._took = f" in {time.perf_counter() - began:.2f} s" if self._live else ""
+        return result
+
+    def _retain(self, bank: Bank) -> None:
+        self._tell(steps.retain)
+        with self._screen.progress("accepted", len(steps.NOTES)) as bar:
+
+            def passing() -> Iterator[steps.Note]:
+                for count, note in enumerate(steps.NOTES, start=1):
+                    yield note
+                    bar.reach(count)
+                    self._screen.done(note.text)
+
+            steps.retain(bank, passing())
+
+    def _health(self, bank: Bank) -> None:
+        health = self._step(steps.health, bank)
+        answered = f"{health.seconds * 1000:.0f} ms" if self._live else "replayed"
+        self._screen.fields(
+            "health",
+            [
+                ("bank", health.bank.bank_id),
+                ("server", health.server),
+                ("protocol", health.protocol),
+                ("round trip", answered),
+            ],
+        )
+
+    def _wait(self, bank: Bank) -> None:
+        self._tell(steps.wait)
+        began, seen = time.monotonic(), 0
+        with self._screen.progress("visible", len(steps.NOTES)) as bar:
+            while seen < len(steps.NOTES) and time.monotonic() - began < _PATIENCE:
+                tags = steps.wait(bank)
+                seen = sum(note.tags[-1] in tags for note in steps.NOTES)
+                bar.reach(seen)
+                if self._live and seen < len(steps.NOTES):
+                    time.sleep(_PAUSE)
+        if not seen:
+            raise DeadlineError(
+                f"the server accepted the texts, but none was visible after {_PATIENCE:g} s",
+                seconds=_PATIENCE,
+                operation="wait",
+                outcome="unknown",
+            )
+        took = f" after {time.monotonic() - began:.1f} s" if self._live else ""
+        self._screen.done(f"{seen} of {len(steps.NOTES)} texts are visible{took}")
+
+    def _recall(self, bank: Bank) -> None:
+        found = self._step(steps.recall, bank).results
+        self._screen.rows(
+            _FACTS,
+            [
+                (
+                    f"{fact.scores.final:.2f}" if fact.scores else "",
+                    fact.fact_type,
+                    fact.text,
+                    _day(fact.mentioned_at),
+                    " ".join(fact.tags),
+                )
+                for fact in found
+            ],
+        )
+        self._screen.done(f"{len(found)} facts{self._took}")
+
+    def _reflect(self, bank: Bank) -> None:
+        try:
+            answer = self._step(steps.reflect, bank)
+        except ToolError as error:  # a server without a language model does all the rest
+            self._caught(error)
+            return
+        self._screen.answer("reflect", answer.text, _grounds(answer.based_on))
+        tokens = f", {answer.usage.total_tokens} tokens" if answer.usage else ""
+        self._screen.done(f"answered{self._took}{tokens}")
+
+    def _browse(self, bank: Bank) -> None:
+        memories = self._step(steps.browse, bank)
+        self._screen.rows(
+            _MEMORIES,
+            [
+                (item.fact_type, item.text, _day(item.mentioned_at), " ".join(item.tags), str(item.proof_count))
+                for item in memories
+            ],
+        )
+        self._screen.done(f"{len(memories)} memories{self._took}")
+        memory = self._step(steps.fetch, bank, memories[0].id)
+        self._screen.fields("memory", _known(memory))
+
+    def _errors(self, bank: Bank) -> None:
+        for step in (steps.refuse, steps.miss):
+            try:
+                self._step(step, bank)
+            except BankError as error:
+                self._caught(error)
+
+    def _caught(self, error: BankError) -> None:
+        self._screen.caught(error, [("outcome", error.outcome)])
+
+
+def code(step: Callable[..., object]) -> str:
+    """Return the body of a step: what follows its signature and its docstring, a line each, without ``return``."""
+    lines = inspect.getsource(step).splitlines()[2:]
+    if lines[-1].lstrip().startswith("return "):
+        lines.pop()
+    return textwrap.dedent("\n".join(lines))
+
+
+def _refuse_used(bank: Bank) -> None:
+    """Keep the demo's memories out of a bank that holds others."""
+    try:
+        total = bank.list_memories(limit=0).total
+    except NotFoundError:
+        return
+    if total:
+        raise SettingsError(
+            f"the bank {bank.bank_id} holds {total} memories already: the demo wants a new or empty one;"
+            " leave out --bank and it makes its own"
+        )
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else ""
+
+
+def _grounds(based_on: BasedOn | None) -> list[tuple[str, str]]:
+    if based_on is None:
+        return []
+    facts = (*based_on.world, *based_on.experience, *based_on.observation, *based_on.mental_models)
+    return [(fact.fact_type, fact.text) for fact in facts]
+
+
+def _known(memory: Memory) -> list[tuple[str, str]]:
+    pairs = [
+        ("id", memory.id),
+        ("type", memory.type),
+        ("text", memory.text),
+        ("said", _day(memory.mentioned_at)),
+        ("occurred", _day(memory.occurred_start)),
+        ("entities", ", ".join(memory.entities)),
+        ("tags", " ".join(memory.tags)),
+        ("metadata", ", ".join(f"{name}={value}" for name, value in memory.metadata.items())),
+        ("sources", " / ".join(source.text for source in memory.source_memories)),
+    ]
+    return [(name, value) for name, value in pairs if value]

@@ -1,0 +1,186 @@
+"""What a person sees: headings, code, tables, panels and progress, as wide as the terminal, coloured only in one.
+
+Every text that goes in is made inert here, so that no command can forget it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from attrs import frozen
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from hindsight_bank.cli.inert import inert, one_line
+
+# Wider lines tire the eye; in narrower ones a table's columns would.
+_WIDEST: Final = 120
+_NARROW: Final = 72
+
+_COLOURS: Final[Mapping[str, str]] = {"world": "cyan", "experience": "green", "observation": "magenta"}
+
+
+@frozen
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its heading.
+        style: How rich styles its cells.
+        right: Whether it is aligned to the right.
+        share: Its share of the room that the others leave; 0 for as wide as its cells. The column with the largest
+            share holds the row's text.
+    """
+
+    name: str
+    style: str = ""
+    right: bool = False
+    share: int = 0
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise BrokenPipeError
+
+
+class Screen:
+    """Standard output, for people."""
+
+    def __init__(self) -> None:
+        self._console = _Console(markup=False, emoji=False, highlight=False)
+        self._console.width = min(self._console.width, _WIDEST)
+
+    @property
+    def _narrow(self) -> bool:
+        return self._console.width < _NARROW
+
+    def heading(self, title: str) -> None:
+        """Begin a section."""
+        self._console.print()
+        self._console.print(Rule(Text(one_line(title), "bold"), align="left", style="blue"))
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a paragraph."""
+        self._console.print(Text(inert(text), style))
+
+    def done(self, text: str) -> None:
+        """Print what was done."""
+        self._console.print(Text.assemble(("✓ ", "bold green"), inert(text)))
+
+    def code(self, source: str) -> None:
+        """Print Python."""
+        text = Syntax(source, "python", theme="ansi_dark", background_color="default").highlight(source)
+        self._console.print()
+        self._console.print(Padding(text, (0, 0, 0, 2), expand=False))
+        self._console.print()
+
+    def rows(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+        """Print a table; in a narrow terminal, each row as a paragraph."""
+        if self._narrow:
+            for row in rows:
+                self._console.print(_paragraph(columns, row))
+            return
+        table = Table(box=box.ROUNDED, border_style="bright_black", header_style="bold", expand=True)
+        for column in columns:
+            table.add_column(
+                column.name,
+                style=column.style,
+                justify="right" if column.right else "left",
+                overflow="fold",
+                no_wrap=not column.share,
+                ratio=column.share or None,
+            )
+        for row in rows:
+            table.add_row(*map(_coloured, row))
+        self._console.print(table)
+
+    def fields(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Print names and values in a panel."""
+        self._console.print(_panel(title, _grid(pairs, narrow=self._narrow)))
+
+    def answer(self, title: str, text: str, rests_on: Sequence[tuple[str, str]]) -> None:
+        """Print an answer and, by kind, the facts on which it rests."""
+        body: list[RenderableType] = [Text(inert(text), "bold")]
+        if rests_on:
+            body += [Text("\nbased on", "bright_black"), _grid(rests_on, narrow=self._narrow)]
+        self._console.print(_panel(title, Group(*body)))
+
+    def caught(self, error: Exception, pairs: Sequence[tuple[str, str]]) -> None:
+        """Print an error that was expected, as a program would catch it."""
+        body = Group(Text(inert(str(error))), _grid(pairs, narrow=self._narrow))
+        self._console.print(_panel(type(error).__name__, body, "red"))
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator["Bar"]:
+        """Show a bar while the block runs."""
+        with self._live(
+            _form("{task.description}"), BarColumn(), _form("{task.completed:.0f}/{task.total:.0f}")
+        ) as live:
+            yield Bar(live, live.add_task(what, total=total))
+
+    @contextmanager
+    def spinner(self, what: str) -> Iterator[None]:
+        """Show a spinner and the seconds while the block runs."""
+        with self._live(SpinnerColumn(), _form("{task.description}"), _form("{task.elapsed:.0f} s")) as live:
+            live.add_task(what, total=None)
+            yield
+
+    def _live(self, *columns: ProgressColumn) -> Progress:
+        return Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
+
+
+@frozen
+class Bar:
+    """A progress bar that is being shown."""
+
+    _progress: Progress
+    _task: TaskID
+
+    def reach(self, completed: int) -> None:
+        """Set how much is done."""
+        self._progress.update(self._task, completed=completed)
+
+
+def _form(form: str) -> TextColumn:
+    return TextColumn(form, markup=False)
+
+
+def _coloured(value: str) -> Text:
+    return Text(one_line(value), _COLOURS.get(value, ""))
+
+
+def _paragraph(columns: Sequence[Column], row: Sequence[str]) -> RenderableType:
+    """Return a row as its text and, below, the rest."""
+    text = max(range(len(columns)), key=lambda index: columns[index].share)
+    rest = [
+        Text.assemble((f"{column.name} ", "bright_black"), _coloured(value))
+        for index, (column, value) in enumerate(zip(columns, row, strict=True))
+        if value and index != text
+    ]
+    return Padding(Group(Text(one_line(row[text])), Text(", ").join(rest)), (0, 0, 1, 0))
+
+
+def _grid(pairs: Sequence[tuple[str, str]], *, narrow: bool) -> RenderableType:
+    """Return names and values side by side, or below each other where there is no room."""
+    if narrow:
+        return Group(*(Text.assemble((f"{name}\n", "bright_black"), _coloured(value)) for name, value in pairs))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bright_black", no_wrap=True)
+    grid.add_column(ratio=1)
+    for name, value in pairs:
+        grid.add_row(one_line(name), _coloured(value))
+    return grid
+
+
+def _panel(title: str, body: RenderableType, style: str = "blue") -> Panel:
+    return Panel(body, title=Text(one_line(title), "bold"), title_align="left", border_style=style, padding=(0, 1))
