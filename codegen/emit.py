@@ -54,7 +54,9 @@ def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
     while more := {made.name for made in classes if made.names() & found} - found:
         found |= more
     if shared := found.intersection(made.name for module in modules if not module.tool for made in module.classes):
-        raise SchemaError(f"types/: keys that are no identifiers are only understood in tools/: {', '.join(shared)}")
+        raise SchemaError(
+            f"types/: keys that are no identifiers are only understood in tools/: {', '.join(sorted(shared))}"
+        )
     return frozenset(found)
 
 

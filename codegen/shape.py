@@ -125,7 +125,9 @@ def _identifier(wire: str, at: At) -> str:
 
 
 def _type(at: At, titles: Titles) -> Type:
-    if isinstance(at.schema, bool):
+    if at.schema is False:
+        raise at.wrong("accepts nothing")
+    if at.schema is True:
         return ANY
     if "$ref" in at.schema:
         return _reference(at, titles)

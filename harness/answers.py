@@ -60,7 +60,7 @@ def names(text: str) -> list[str]:
     found = []
     for match in _NAME.finditer(text):
         words = match[0].removesuffix("'s").split()
-        while words and (words[0].lower() in _FUNCTION_WORDS or words[0] in _CALENDAR_WORDS):
+        while words and (words[0].lower() in _FUNCTION_WORDS or words[0].removesuffix("s") in _CALENDAR_WORDS):
             del words[0]
         found.append(" ".join(words))
     return list(dict.fromkeys(filter(None, found)))
@@ -201,6 +201,11 @@ def reflect(question: str, memories: Sequence[Memory]) -> Reflection:
         return Reflection("No memory says anything about this.", ())
     count = "1 memory" if len(cited) == 1 else f"{len(cited)} memories"
     return Reflection(f"From {count}: {sentences(chosen)}", cited)
+
+
+def statement(reflection: str) -> str:
+    """Return what a reflection says, less what it says about itself."""
+    return re.sub(r"\AFrom \d+ memor(?:y|ies): ", "", reflection)
 
 
 # Any other JSON Schema: the simplest value that obeys it

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.answers import Json, Memory, consolidate, embed, extract_facts, fill, first_json, reflect
+from harness.answers import Json, Memory, consolidate, embed, extract_facts, fill, first_json, reflect, statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,10 +83,10 @@ def chat_completion(request: Json) -> Json:
 
 
 def _tool_call(messages: Sequence[Json], tools: dict[str, Json]) -> Json:
-    """Search first, then report readiness where the server asks for that, then answer."""
-    searched = any(message["role"] == "tool" for message in messages)
-    order = ("answer_ready", "done", *tools) if searched else ("recall", "search_observations", *tools)
-    name = next(candidate for candidate in order if candidate in tools)
+    """Search once in each way that is offered, then report readiness where the server asks for that, then answer."""
+    used = {call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
+    searches = [search for search in ("search_observations", "recall") if search not in used]
+    name = next(candidate for candidate in (*searches, "answer_ready", "done", *tools) if candidate in tools)
     question = next(_text(message) for message in messages if message["role"] == "user").split("\n\n## ")[0]
     reflection = reflect(question, _retrieved(messages))
     known: Json = {
@@ -113,7 +113,8 @@ def _retrieved(messages: Sequence[Json]) -> list[Memory]:
         result = first_json(_text(message), "{") if message["role"] == "tool" else None
         for key, cited_in in _CITED_IN.items():
             for item in (result or {}).get(key) or ():
-                found[item["id"]] = Memory(item["id"], item.get("text") or item.get("content") or "", cited_in)
+                text = item.get("text") or statement(item.get("content") or "")
+                found[item["id"]] = Memory(item["id"], text, cited_in)
     return list(found.values())
 
 
@@ -125,8 +126,8 @@ def _content(prompt: str, schema: Json | None) -> str:
         return json.dumps(extract_facts(prompt))
     if "creates" in properties:
         return json.dumps(consolidate(prompt))
-    answer = re.search(r'"""\n(?:From \d+ memor(?:y|ies): )?(.*?)\n"""', prompt, re.DOTALL)
-    return json.dumps(fill(schema, answer[1] if answer else prompt))
+    answer = re.search(r'"""\n(.*?)\n"""', prompt, re.DOTALL)
+    return json.dumps(fill(schema, statement(answer[1]) if answer else prompt))
 
 
 def _schema(request: Json) -> Json | None:

@@ -194,6 +194,7 @@ def fields(fact: dict[str, Any], **properties: Any) -> None:
         (lambda fact: fact.pop("title"), "#: needs 'title'"),
         (lambda fact: fact.pop("description"), "#: needs 'description'"),
         (lambda fact: fields(fact, new={}), "#/properties/new: needs 'type'"),
+        (lambda fact: fields(fact, id={"type": "array", "items": False}), "#/properties/id/items: accepts nothing"),
         (lambda fact: fields(fact, new={"type": ["array", "null"]}), "#/properties/new: needs 'items'"),
         (lambda fact: fields(fact, new={"type": "string"}), "#/properties/new: a property that may be absent must be"),
         (

@@ -10,6 +10,7 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -124,6 +125,13 @@ class WireServer:
     def log(self) -> list[str]:
         """The labels of all requests so far."""
         return [request.label for request in self.requests]
+
+    def wait_until_left(self) -> None:
+        """Wait until no connection is open, on this side."""
+        patience = time.monotonic() + PATIENCE
+        while self._sockets:
+            assert time.monotonic() < patience, "a connection stays open"
+            time.sleep(0.001)
 
     def close(self) -> None:
         """End every connection and wait until all threads are done."""

@@ -45,9 +45,6 @@ TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "g
 # Delays before a new connection, in seconds: the first is at most 0.5, then doubling, jittered, capped.
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 30.0
-# Seconds to end the session of a connection that works, and of one that failed.
-_PATIENCE: Final = 2.0
-_HASTE: Final = 0.25
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
 _TOO_MANY_REQUESTS: Final = 429
@@ -94,7 +91,7 @@ class Link:
         self.tools = tools
         self.server = server
         self.bank_seen = False
-        self.patience = _PATIENCE
+        self.failed = False
         self.calls = 0
         self.retired = False
 
@@ -213,7 +210,7 @@ class Connection:
             link.calls -= 1
             idle = link.retired and not link.calls
         if idle:
-            link.endpoint.close(link.patience)
+            link.endpoint.close(hasty=link.failed)
 
     def _retire(self, link: Link) -> None:
         with self._lock:
@@ -222,7 +219,7 @@ class Connection:
             idle = not link.retired and not link.calls
             link.retired = True
         if idle:
-            link.endpoint.close(link.patience)
+            link.endpoint.close(hasty=link.failed)
 
     def _connect(self, deadline: Deadline) -> Link:
         """Connect and verify: the six tools, then the bank."""
@@ -242,7 +239,7 @@ class Connection:
             except BankError as error:
                 if _casts_doubt(error):
                     self._fail(None, error)
-                endpoint.close(_HASTE)
+                endpoint.close(hasty=True)
                 raise
             return link
 
@@ -258,7 +255,7 @@ class Connection:
                 self._failures = min(self._failures + 1, 16)
                 self._not_before = self._now() + delay
         if link is not None:
-            link.patience = _HASTE
+            link.failed = True
             self._retire(link)
 
     def _wait(self, deadline: Deadline) -> None:

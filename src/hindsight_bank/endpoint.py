@@ -38,6 +38,7 @@ Decode = Callable[[bytes], Message[Any]]
 
 # Seconds for what is polite, not needed: cancelling a call, ending a session, reading past the answer.
 _COURTESY: Final = 0.25
+_PATIENCE: Final = 2.0
 _EXCERPT: Final = 300
 _OK: Final = 200
 _ACCEPTED: Final = 202
@@ -130,11 +131,11 @@ class Endpoint:
         self._era = self._era or era
         return message
 
-    def close(self, patience: float) -> None:
-        """End the session, quietly and within `patience` seconds, and close the connections."""
+    def close(self, *, hasty: bool = False) -> None:
+        """End the session, quietly, and close the connections; be hasty where the server is in doubt."""
         with suppress(BankError):
             if isinstance(self._era, session.Session) and self._era.id is not None:
-                self._delete(self._era, patience)
+                self._delete(self._era, _COURTESY if hasty else _PATIENCE)
         self._transport.close()
 
     def abandon(self) -> None:

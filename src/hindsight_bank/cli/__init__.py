@@ -56,13 +56,13 @@ def _failed(error: Exception, *, debug: bool) -> int:
         import traceback  # noqa: PLC0415 - rarely needed
 
         traceback.print_exception(error)
-    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA:
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRA:
         what, code = f"{error.name} is not installed", endings.EXTRA_MISSING
         advice = "pip install 'hindsight-bank[cli]'"
     else:
         what = str(error) or type(error).__name__
         code, advice = endings.ending(error)
-    sys.stderr.write(one_line(f"hindsight-bank: {what}" + (f" -- {advice}" if advice else "")) + "\n")
+    sys.stderr.write(one_line(f"hindsight-bank: {what}" + (f"; {advice}" if advice else "")) + "\n")
     return code
 
 
@@ -76,10 +76,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     everywhere = argparse.ArgumentParser(add_help=False)
     everywhere.add_argument("--debug", action="store_true", help="after an error, show where it came from")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     demo = commands.add_parser(
         "demo",
         parents=[everywhere],
+        usage="%(prog)s (URL [--bank ID] [--key-env NAME] | --offline) [--debug]",
         help="run the main job on a server and show it",
         description="Retain, recall, reflect, browse and fetch in a new bank of a server, each call shown as code.",
     )
@@ -88,6 +89,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     demo.add_argument("--key-env", metavar="NAME", help="the environment variable that holds the API key")
     demo.add_argument("--offline", action="store_true", help="replay a recorded conversation, without a server")
     args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        raise SystemExit(endings.USAGE)
     if args.command == "demo":
         if args.offline and (args.url or args.bank or args.key_env):
             demo.error("--offline goes with no server, bank or key")

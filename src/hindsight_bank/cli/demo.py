@@ -35,7 +35,7 @@ _PAUSE: Final = 0.25
 _FACTS: Final = (
     Column("score", "bold", right=True),
     Column("type"),
-    Column("text", share=4),
+    Column("text", share=2),
     Column("said"),
     Column("tags", "bright_black", share=1),
 )
@@ -46,7 +46,7 @@ def run(args: Namespace) -> None:
     """Run the demo on a server, or replay the recording of one."""
     screen = Screen()
     screen.heading(f"hindsight-bank {__version__}")
-    screen.say("The main job in nine calls, each shown as it runs. The people are invented.")
+    screen.say("The main job in ten steps, each shown as it runs. The people are invented.")
     if args.offline:
         screen.say("A replay of a conversation with a real server: nothing is sent, and no time is measured.")
         with _replaying() as (server_url, bank_id):
@@ -103,7 +103,7 @@ class Demo:
     def _tell(self, step: Callable[..., object]) -> None:
         """Show a step: its name, its sentence, its code."""
         self._number += 1
-        self._screen.heading(f"{self._number} {step.__name__}")
+        self._screen.heading(f"{self._number} {step.__name__.replace('_', ' ')}")
         self._screen.say(step.__doc__ or "")
         self._screen.code(code(step))
 
@@ -160,6 +160,8 @@ class Demo:
             )
         took = f" after {time.monotonic() - began:.1f} s" if self._live else ""
         self._screen.done(f"{seen} of {len(steps.NOTES)} texts are visible{took}")
+        if seen < len(steps.NOTES):
+            self._screen.say("The demo goes on with these; the server is still busy with the others.", "yellow")
 
     def _recall(self, bank: Bank) -> None:
         found = self._step(steps.recall, bank).results
@@ -202,7 +204,7 @@ class Demo:
         self._screen.fields("memory", _known(memory))
 
     def _errors(self, bank: Bank) -> None:
-        for step in (steps.refuse, steps.miss):
+        for step in (steps.break_a_rule, steps.miss_a_memory):
             try:
                 self._step(step, bank)
             except BankError as error:

@@ -79,7 +79,9 @@ class Screen:
 
     def code(self, source: str) -> None:
         """Print Python."""
-        text = Syntax(source, "python", theme="ansi_dark", background_color="default").highlight(source)
+        text = Syntax(source, "python", theme="ansi_dark", background_color="default").highlight(source.rstrip())
+        text.rstrip()
+        text.no_wrap = False
         self._console.print()
         self._console.print(Padding(text, (0, 0, 0, 2), expand=False))
         self._console.print()
@@ -90,7 +92,9 @@ class Screen:
             for row in rows:
                 self._console.print(_paragraph(columns, row))
             return
-        table = Table(box=box.ROUNDED, border_style="bright_black", header_style="bold", expand=True)
+        table = Table(
+            box=box.SIMPLE_HEAD, border_style="bright_black", header_style="bold", show_edge=False, expand=True
+        )
         for column in columns:
             table.add_column(
                 column.name,
@@ -118,7 +122,7 @@ class Screen:
     def caught(self, error: Exception, pairs: Sequence[tuple[str, str]]) -> None:
         """Print an error that was expected, as a program would catch it."""
         body = Group(Text(inert(str(error))), _grid(pairs, narrow=self._narrow))
-        self._console.print(_panel(type(error).__name__, body, "red"))
+        self._console.print(_panel(f"except {type(error).__name__}", body, "red"))
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator["Bar"]:
@@ -163,11 +167,11 @@ def _paragraph(columns: Sequence[Column], row: Sequence[str]) -> RenderableType:
     """Return a row as its text and, below, the rest."""
     text = max(range(len(columns)), key=lambda index: columns[index].share)
     rest = [
-        Text.assemble((f"{column.name} ", "bright_black"), _coloured(value))
+        Text.assemble((f"{column.name} " if column.right else "", "bright_black"), _coloured(value))
         for index, (column, value) in enumerate(zip(columns, row, strict=True))
         if value and index != text
     ]
-    return Padding(Group(Text(one_line(row[text])), Text(", ").join(rest)), (0, 0, 1, 0))
+    return Group(Text(one_line(row[text])), Text(" · ", "bright_black").join(rest), "")
 
 
 def _grid(pairs: Sequence[tuple[str, str]], *, narrow: bool) -> RenderableType:

@@ -1,6 +1,6 @@
 """The steps of the demo, which shows these functions as they stand here and runs them.
 
-A step's name is its title, its docstring the sentence below it, and its body, without ``return``, the code to copy.
+A step's name is its title, its docstring of one line the sentence below it, its body without ``return`` the code.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ NOTES: Final = (
     ),
     Note(
         "Mira's first exhibition opens on 12 September 2026. Tomas Lindqvist brings the music.",
-        ("mira", "tomas", "exhibition"),
+        ("mira", "tomas", "art"),
         "mail",
         "2026-06-01T11:45:00+00:00",
     ),
@@ -77,27 +77,27 @@ def health(bank: Bank) -> Health:
 
 
 def wait(bank: Bank) -> set[str]:
-    """Look until every text has become visible; each carries a tag of its own."""
+    """Look until every text is visible: each carries a tag of its own."""
     page = bank.list_memories()
     tags = {tag for memory in page.items for tag in memory.tags}
     return tags  # noqa: RET504
 
 
 def recall(bank: Bank) -> RecallResult:
-    """Search for the facts that bear on a question, best first. No language model is asked."""
-    found = bank.recall("What does Mira like, and what can she not eat?")
+    """Search for facts that bear on a question, best first."""
+    found = bank.recall("When is Mira's exhibition, and who brings the music?")
     return found  # noqa: RET504
 
 
 def reflect(bank: Bank) -> ReflectResult:
-    """Let the server's language model answer from the memories, and say what the answer rests on."""
-    question = "When does Mira's exhibition open, and what tea does she like?"
+    """Have the server's language model answer from the memories, and say what its answer rests on."""
+    question = "What tea does Mira like, and what can she not eat?"
     answer = bank.reflect(question, include_based_on=True)
     return answer  # noqa: RET504
 
 
 def browse(bank: Bank) -> list[MemoryItem]:
-    """Walk through every memory, newest first, however many there are."""
+    """Walk through all memories, newest first: facts, and observations that the server drew from facts."""
     memories = list(bank.iter_memories())
     return memories  # noqa: RET504
 
@@ -108,11 +108,11 @@ def fetch(bank: Bank, memory_id: str) -> Memory:
     return memory  # noqa: RET504
 
 
-def refuse(bank: Bank) -> None:
-    """Get it wrong. What breaks a rule raises here, before anything is sent."""
+def break_a_rule(bank: Bank) -> None:
+    """Get it wrong: what breaks a rule raises here, before anything is sent."""
     bank.recall("What does Mira like?", max_tokens=0)
 
 
-def miss(bank: Bank) -> None:
-    """Ask for what does not exist. What the server refuses raises too, whichever way it says so."""
+def miss_a_memory(bank: Bank) -> None:
+    """Ask for what does not exist: what the server refuses raises too, in whichever way it says no."""
     bank.get_memory("00000000-0000-0000-0000-000000000000")
