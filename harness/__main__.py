@@ -36,13 +36,17 @@ def main() -> int:
             case "run":
                 return _run(server, _options(arguments), command)
             case "bank":
-                if server.url is None:
-                    raise HarnessError(f"No server of {server.directory} is running.")  # noqa: TRY301
-                create_bank(server.url, arguments.bank_id)
-    except HarnessError as error:
+                _bank(server, arguments.bank_id)
+    except (HarnessError, OSError) as error:
         say(str(error))
         return 1
     return 0
+
+
+def _bank(server: Server, bank_id: str) -> None:
+    if server.url is None:
+        raise HarnessError(f"No server of {server.directory} is running.")
+    create_bank(server.url, bank_id)
 
 
 def _run(server: Server, options: Options, command: list[str]) -> int:
@@ -52,15 +56,16 @@ def _run(server: Server, options: Options, command: list[str]) -> int:
         url = server.start(options)
         say(f"running {command[0]} with HINDSIGHT_LIVE_URL={url}")
         return _status(command, os.environ | {"HINDSIGHT_LIVE_URL": url})
-    except OSError as error:
-        raise HarnessError(f"{command[0]} cannot be run: {error.strerror}") from None
     finally:
         if server.begun:
             server.stop()
 
 
 def _status(command: list[str], env: dict[str, str]) -> int:
-    process = subprocess.Popen(command, env=env)
+    try:
+        process = subprocess.Popen(command, env=env)
+    except OSError as error:
+        raise HarnessError(f"{command[0]} cannot be run: {error.strerror}") from None
     try:
         status = process.wait()
     except BaseException:

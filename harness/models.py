@@ -67,6 +67,9 @@ def chat_completion(request: Json) -> Json:
     messages = request["messages"]
     message: Json = {"role": "assistant", "content": None}
     tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools") or ()}
+    choice = request.get("tool_choice")
+    if isinstance(choice, dict):
+        tools = {choice["function"]["name"]: tools[choice["function"]["name"]]}
     if tools:
         message["tool_calls"] = [_tool_call(messages, tools)]
     else:

@@ -113,7 +113,7 @@ class Background:
         """Start the process in a session of its own."""
         account = account or Account()
         with self._pid_file.open("w") as pid_file, self.log.open("wb") as log:
-            fcntl.flock(pid_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(pid_file, fcntl.LOCK_EX)
             return subprocess.Popen(
                 # The process writes its own pid: were it ours to write, a signal at the wrong moment would lose it.
                 ["/bin/sh", "-c", 'echo $$ && exec "$@" >&2', "sh", *command],
@@ -154,8 +154,7 @@ class Background:
                 time.sleep(_POLL)
             else:
                 return
-        msg = f"The process of {self._pid_file} cannot be stopped."
-        raise HarnessError(msg)
+        raise HarnessError(f"The process of {self._pid_file} cannot be stopped.")
 
     def _leader(self) -> int | None:
         """Return whose group to signal now: the heir's once there is one, since the started process has then ended."""

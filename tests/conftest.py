@@ -46,7 +46,7 @@ def open_endpoint() -> Iterator[OpenEndpoint]:
         def make(server: WireServer, *, key: str | None = None, **bounds: Any) -> Endpoint:
             limits = Limits(**bounds)
             endpoint = Endpoint(Transport(f"{server.url}/mcp/alice/", limits), Client("test", "1"), limits, key)
-            stack.callback(endpoint.close, 1.0)
+            stack.callback(endpoint.close)
             return endpoint
 
         yield make

@@ -2,7 +2,7 @@
 
 import itertools
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import httpx
 import pytest
@@ -49,6 +49,14 @@ def ask(endpoint: Endpoint) -> str:
     return str(answers.answer("get_memory", message.result, endpoint.clean).text)
 
 
+def tried(endpoint: Endpoint) -> str | BankError:
+    """Return the memory's text, or the error."""
+    try:
+        return ask(endpoint)
+    except BankError as error:
+        return error
+
+
 def received(transport: Transport) -> list[bytes]:
     with transport.post([], b"{}", deadline()) as reply:
         return list(reply.messages())
@@ -77,19 +85,19 @@ def test_an_answer_cut_at_any_byte_is_whole_or_an_error(
     whole = script(probe)[0]  # type: ignore[index]  # a list
     assert isinstance(whole, bytes)
     whole_from = len(whole) + 1
-    for at in range(len(whole) + 2):  # noqa: B007 - read by the script
-        try:
-            assert ask(endpoint) == TEXT
-        except BankError as error:
-            assert error.outcome == "unknown"
+    for at in range(len(whole) + 2):
+        told = tried(endpoint)
+        if isinstance(told, BankError):
+            assert told.outcome == "unknown"
             assert at < whole_from or move is Move.RESET
         else:
+            assert told == TEXT
             whole_from = min(whole_from, at)
     # The blank line that ends the event is enough; a JSON answer is whole at its last byte only.
     assert whole_from > len(whole) - (1 if kind == JSON else 20)
 
 
-# -- split anywhere, and the dialects of event streams -------------------------------------------------------------------
+# -- split anywhere, and the dialects of event streams -----------------------------------------------------------------
 
 
 def ended(lines: Sequence[str], endings: Sequence[str]) -> bytes:
@@ -100,28 +108,289 @@ def ended(lines: Sequence[str], endings: Sequence[str]) -> bytes:
     return text.encode()
 
 
-def lines_of(message: str) -> list[str]:
+def dressed(message: str) -> list[str]:
     """Return a stream that uses all that the standard allows around one message, itself over three data lines."""
     noise = encoded({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": TEXT}}).decode()
-    one, two, three = message.partition(',"method":')
-    return [": ping ☕", "", "id: 7", "retry: 500", "data:", "", f"data:{noise}", "event: message", "", "data"]
-    + [f"data: {one}", ": between", f"data:{two}", "unknown: x", f"data: {three}", "event: message", "", ": after"]
+    version, number, rest = message.split(",", 2)
+    before = [": ping ☕", "", "id: 7", "retry: 500", "data:", "", f"data:{noise}", "event: message", "", "data", ""]
+    foreign = ["event: endpoint", "data: /elsewhere", "", "id", "retry: soon", ""]
+    answer = [f"data: {version},", ": between", f"data:{number},", "unknown: x", f"data: {rest}", "event: message", ""]
+    return [*before, *foreign, *answer, ": after", "data: unfinished"]
 
 
 @pytest.mark.parametrize("name", SPLIT)
 def test_an_event_stream_split_at_any_byte_says_the_same(name: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """HTML standard, 9.2.5 and 9.2.6; cases 55, 56, 58: every boundary, LF, CRLF, CR and mixed, then byte by byte."""
-    pieces: Callable[[bytes], list[bytes]]
+    at, size = 0, 0
 
     def script(request: Request) -> Play:
-        stream = ended(lines_of(encoded(result(request, ANSWER)).decode()), SPLIT[name])
-        return http(pieces(b"\xef\xbb\xbf" + stream), EVENTS, framing="chunked")
+        nonlocal size
+        stream = b"\xef\xbb\xbf" + ended(dressed(encoded(result(request, ANSWER)).decode()), SPLIT[name])
+        size = len(stream)
+        pieces = [stream[:at], stream[at:]] if at else [bytes([byte]) for byte in stream]
+        return http(pieces, EVENTS, framing="chunked")
 
     endpoint = open_endpoint(server := serve(script))
     endpoint._ids = itertools.count(1000)
-    for at in range(1, 1200):
-        pieces = lambda stream: [stream[:at], stream[at:]]  # noqa: B023, E731 - used at once
-        assert ask(endpoint) == TEXT
-    pieces = lambda stream: [bytes([byte]) for byte in stream]  # noqa: E731
     assert ask(endpoint) == TEXT
+    for at in range(1, size):
+        assert ask(endpoint) == TEXT
     assert server.connections == 1
+
+
+def test_a_json_answer_split_at_any_byte_says_the_same(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Case 59: nothing is parsed before it is all there."""
+    at, size = 0, 0
+
+    def script(request: Request) -> Play:
+        nonlocal size
+        body = encoded(result(request, ANSWER))
+        size = len(body)
+        return http([body[:at], body[at:]] if at else [bytes([byte]) for byte in body], framing="chunked")
+
+    endpoint = open_endpoint(serve(script))
+    assert ask(endpoint) == TEXT
+    for at in range(1, size):
+        assert ask(endpoint) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("stream", "messages"),
+    [
+        ("data: 1\n\n", ["1"]),
+        ("data:1\n\n", ["1"]),
+        ("data:  1\n\n", [" 1"]),
+        ("data: 1\ndata\ndata: 2\n\n", ["1\n\n2"]),
+        ("\n\ndata: 1\n\n\n\ndata: 2\n\n", ["1", "2"]),
+        ("event:\ndata: 1\n\n", ["1"]),
+        ("event: ping\ndata: 1\n\ndata: 2\n\n", ["2"]),
+        ("id: a\0b\ndata: 1\n\n", ["1"]),
+        ("id: 1\ndata: 1\n\n: ping\n\n: ping\n\n", ["1"]),
+        ("retry: " + "9" * 5000 + "\ndata: 1\n\n", ["1"]),
+        ("Data: 1\nDATA: 2\n\n", []),
+        ("data: 1\n", []),
+        ("data: 1", []),
+        (":data: 1\n\n", []),
+        ("", []),
+    ],
+)
+def test_an_event_stream_is_read_by_the_standard(
+    stream: str, messages: list[str], serve: Serve, open_transport: OpenTransport
+) -> None:
+    """HTML standard, 9.2.6; cases 55, 58 and 60: an event without its blank line is no event."""
+    transport = open_transport(serve(lambda _: http(stream.encode(), EVENTS)))
+    assert received(transport) == [message.encode() for message in messages]
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"\xe2\x98", b"\xed\xa0\x80", '"é"'.encode("utf-16"), "é".encode("latin-1")])
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+def test_an_answer_that_is_not_utf_8_is_malformed(
+    kind: str, body: bytes, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """RFC 8259, 8.1; HTML standard, 9.2.5; wire.md H1: nothing is guessed or replaced."""
+    told = body if kind == JSON else b"data: " + body + b"\n\n"
+    transport = open_transport(serve(lambda _: http(told, kind)))
+    with pytest.raises(ProtocolError, match="not UTF-8"):
+        received(transport)
+
+
+# -- what an answer may call itself ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(JSON, "Application/JSON", "application/json; charset=utf-8", "application/json ;x=y", " application/json  "),
+        *(EVENTS, "TEXT/Event-Stream", "text/event-stream;charset=UTF-8", "text/event-stream; a, b"),
+    ],
+)
+def test_a_content_type_may_be_spelt_oddly(kind: str, serve: Serve, open_transport: OpenTransport) -> None:
+    """wire.md S1: compared without regard to case and parameters."""
+    transport = open_transport(serve(lambda _: http(b"1" if "json" in kind.lower() else b"data: 1\n\n", kind)))
+    assert received(transport) == [b"1"]
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "", "text/html", "text/plain", "application/json-seq", "text/event-stream2", "é"]
+)
+def test_an_answer_of_another_type_is_refused(kind: str | None, serve: Serve, open_transport: OpenTransport) -> None:
+    """wire.md S1: any other type on 200 is an error, whatever the body looks like."""
+    transport = open_transport(serve(lambda _: http(b"1", kind)))
+    with pytest.raises(ProtocolError, match="not JSON or an event stream"):
+        received(transport)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "x-unheard-of", "identity, gzip"])
+def test_a_compressed_answer_is_refused_unread(encoding: str, serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 2; wire.md H13: a bomb is never unpacked."""
+    headers = {"content-encoding": encoding}
+    transport = open_transport(serve(lambda _: http(b"1", headers=headers)))
+    with pytest.raises(ProtocolError, match="compressed"):
+        received(transport)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\r\n",
+        b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+        b'{"jsonrpc":"2.0"}\r\n\r\n',
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length : 1\r\n\r\n1",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n1",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n11",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n1\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 30_000 + b"\r\n",
+    ],
+    ids=range(12),
+)
+def test_an_answer_that_is_not_http_is_lost(raw: bytes, serve: Serve, open_transport: OpenTransport) -> None:
+    """RFC 9112, 2 to 7; ours: the request was sent, and nobody knows what became of it."""
+    transport = open_transport(serve(lambda _: [raw, Move.CLOSE]))
+    with pytest.raises(AnswerLostError) as caught:
+        received(transport)
+    assert caught.value.outcome == "unknown"
+
+
+def test_interim_answers_are_passed_over(serve: Serve, open_transport: OpenTransport) -> None:
+    """RFC 9110, 15.2."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+    assert received(open_transport(serve(lambda _: interim + http(b"1")))) == [b"1"]
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+BOUND = 2**18
+
+
+@pytest.mark.parametrize("framing", ["chunked", "close"])
+@pytest.mark.parametrize(
+    ("kind", "first", "rest"),
+    [
+        (JSON, b'"', b"x" * 1000),
+        (EVENTS, b"data: ", b"x" * 1000),
+        (EVENTS, b"data: \xf0\x9f\x8d\xb5", b"x" * 1000),
+        (EVENTS, b"", b"data: x\n" * 100),
+        (EVENTS, b"", b": ping\n\n" * 100),
+        (EVENTS, b"", b"data: {}\n\n" * 100),
+        (EVENTS, b"", b"\r" * 1000),
+    ],
+    ids=["JSON", "line", "wide line", "event", "comments", "events", "line ends"],
+)
+def test_an_endless_answer_ends_at_the_bound(
+    kind: str, first: bytes, rest: bytes, framing: Framing, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Issue 3, item 2; case 51: whatever is endless, the error names the limit, and memory stays near it."""
+
+    def script(_: Request) -> Play:
+        if framing == "close":
+            return itertools.chain([http(first, kind, framing="close")], over_and_over(rest))
+        chunk = b"%x\r\n%s\r\n" % (len(rest), rest)
+        whole = http(first, kind, framing="chunked")
+        return itertools.chain([whole.removesuffix(b"0\r\n\r\n")], over_and_over(chunk))
+
+    transport = open_transport(serve(script), response=BOUND)
+    tracemalloc.start()
+    with pytest.raises(ProtocolError, match=f"larger than {BOUND} bytes;.* max_response_bytes"):
+        received(transport)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * BOUND
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+def test_an_answer_as_large_as_the_bound_is_whole(kind: str, serve: Serve, open_transport: OpenTransport) -> None:
+    """Case 13: the bound is the largest answer, not the first too large one."""
+    body = b"1" * BOUND if kind == JSON else b"data: " + b"1" * (BOUND - 8) + b"\n\n"
+    assert len(body) == BOUND
+    assert sum(map(len, received(open_transport(serve(lambda _: http(body, kind)), response=BOUND)))) >= BOUND - 8
+
+
+def test_of_an_endless_refusal_only_the_beginning_is_read(serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 2: ours."""
+    script = itertools.chain([http(b"", status=500, framing="close")], over_and_over(b"no " * 1000))
+    with open_transport(serve(lambda _: script)).post([], b"{}", deadline()) as reply:
+        assert 0 < len(reply.refusal()) <= 16_384
+
+
+# -- the request, and the connections ----------------------------------------------------------------------------------
+
+
+def test_a_request_is_what_it_was_told_to_be(serve: Serve, open_transport: OpenTransport) -> None:
+    """wire.md H11 and case 74: nothing is added, doubled or taken from the environment."""
+    server = serve(lambda _: http(b"1", headers={"set-cookie": "a=b"}))
+    transport = open_transport(server)
+    for _ in range(2):
+        with transport.post([("X-One", "1"), ("X-Two", "2")], b"{}", deadline()) as reply:
+            assert list(reply.messages()) == [b"1"]
+    head = f"POST /mcp/alice/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-One: 1\r\nX-Two: 2\r\nContent-Length: 2"
+    assert [(request.head.decode(), request.body) for request in server.requests] == [(head + "\r\n\r\n", b"{}")] * 2
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+def test_answers_read_to_their_end_share_one_connection(kind: str, serve: Serve, open_transport: OpenTransport) -> None:
+    """wire.md S12."""
+    server = serve(lambda _: http(b"1" if kind == JSON else b"data: 1\n\n: bye\n\n", kind, framing="chunked"))
+    transport = open_transport(server)
+    assert [received(transport) for _ in range(8)] == [[b"1"]] * 8
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_connection_that_the_server_closed_meanwhile_is_not_used(
+    repeatable: bool,
+    serve: Serve,
+    open_transport: OpenTransport,
+) -> None:
+    """Case 47: an idle connection is looked at before it is used, so that even a retain is safe."""
+    server = serve(lambda _: [http(b"1"), Move.CLOSE])
+    transport = open_transport(server)
+    for _ in range(3):
+        with transport.post([], b"{}", deadline(), repeatable=repeatable) as reply:
+            assert list(reply.messages()) == [b"1"]
+        server.wait_until_left()
+    assert server.connections == len(server.requests) == 3
+
+
+@pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_connection_that_dies_in_use_is_tried_once_more_only_for_what_may_run_twice(
+    repeatable: bool,
+    move: Move,
+    serve: Serve,
+    open_transport: OpenTransport,
+) -> None:
+    """Case 47; issue 3, item 6: not one byte of answer came, and the connection was an old one."""
+    plays = iter([[http(b"1")], [move], [http(b"2")]])
+    server = serve(lambda _: next(plays))
+    transport = open_transport(server)
+    assert received(transport) == [b"1"]
+    if repeatable:
+        with transport.post([], b"{}", deadline(), repeatable=True) as reply:
+            assert list(reply.messages()) == [b"2"]
+    else:
+        with pytest.raises(AnswerLostError):
+            transport.post([], b"{}", deadline())
+    assert len(server.requests) == 2 + repeatable
+
+
+@pytest.mark.parametrize("sent", [False, True])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in vars(httpx).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+)
+def test_every_exception_of_httpx_becomes_one_of_ours(kind: type[Exception], sent: bool) -> None:
+    """House, Errors: the whole tree, by reflection; what went out is never called unsent."""
+    exchange = Exchange(Deadline("recall", 1, iter([0.0, *[2.0] * 9]).__next__), 10)
+    exchange.sent = sent
+    error = kind.__new__(kind)
+    error.args = ("text",)
+    with pytest.raises(BankError) as caught, translated(exchange):
+        raise error
+    if issubclass(kind, httpx.TimeoutException):
+        assert isinstance(caught.value, DeadlineError)
+    connecting = issubclass(kind, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol)
+    assert isinstance(caught.value, UnreachableError) == (connecting or (not sent and "Timeout" not in kind.__name__))
+    assert caught.value.outcome == ("unknown" if sent and not connecting else "not_sent")

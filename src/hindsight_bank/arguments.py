@@ -129,15 +129,15 @@ def _is_finite(number: float) -> bool:
 
 
 def _canonical_sha256(schema: Any) -> str:  # noqa: ANN401 - any JSON
-    text = json.dumps(_undescribed(schema), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(undescribed(schema), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _undescribed(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401
+def undescribed(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401
     """Return the schema without descriptions and titles; under `properties` the keys are names, not keywords."""
     if isinstance(schema, dict):
         kept = {key: value for key, value in schema.items() if names or key not in ("description", "title")}
-        return {key: _undescribed(value, names=not names and key == "properties") for key, value in kept.items()}
+        return {key: undescribed(value, names=not names and key == "properties") for key, value in kept.items()}
     if isinstance(schema, list):
-        return [_undescribed(item) for item in schema]
+        return [undescribed(item) for item in schema]
     return schema

@@ -279,7 +279,7 @@ class Endpoint:
         says = self._excerpt(refusal)
         if status in (401, 403):
             return UnauthorizedError(
-                f"HTTP {status}: the server wants {'a' if not self._secrets else 'another'} API key{says};"
+                f"HTTP {status}: the server wants {'an' if not self._secrets else 'another'} API key{says};"
                 " pass Bank(..., api_key=...), for example with stored_key(server_url, bank_id)",
                 status=status,
             )

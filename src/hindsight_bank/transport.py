@@ -284,7 +284,7 @@ def translated(exchange: Exchange) -> Iterator[None]:
     """Turn httpx's exceptions into ours, with what is known of the exchange."""
     try:
         yield
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, httpx_sse.SSEError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError, httpx_sse.SSEError) as error:
         raise _translate(error, exchange) from error.with_traceback(None)
 
 

@@ -26,9 +26,6 @@ from hindsight_bank.cli import endings
 from hindsight_bank.cli.inert import one_line
 from hindsight_bank.version import __version__
 
-# What the extra brings that the package itself does not.
-_EXTRA = ("rich", "vcr")
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` (None: the process's own) names, and return its exit code."""
@@ -56,13 +53,8 @@ def _failed(error: Exception, *, debug: bool) -> int:
         import traceback  # noqa: PLC0415 - rarely needed
 
         traceback.print_exception(error)
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRA:
-        what, code = f"{error.name} is not installed", endings.EXTRA_MISSING
-        advice = "pip install 'hindsight-bank[cli]'"
-    else:
-        what = str(error) or type(error).__name__
-        code, advice = endings.ending(error)
-    sys.stderr.write(one_line(f"hindsight-bank: {what}" + (f"; {advice}" if advice else "")) + "\n")
+    code, sentence = endings.ending(error)
+    sys.stderr.write(one_line(f"hindsight-bank: {sentence}") + "\n")
     return code
 
 

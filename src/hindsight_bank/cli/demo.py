@@ -6,8 +6,8 @@ import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.resources import as_file, files
 from typing import Final, ParamSpec, TypeVar
 
 from hindsight_bank import (
@@ -27,6 +27,10 @@ from hindsight_bank.cli.screen import Column, Screen
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# What demo.yaml was recorded with; cassettes name every server so.
+RECORDED_URL: Final = "http://localhost:8888"
+RECORDED_BANK: Final = "demo"
 
 # Seconds: how long the server's language model may take to extract the facts, and between two looks.
 _PATIENCE: Final = 120.0
@@ -49,8 +53,7 @@ def run(args: Namespace) -> None:
     screen.say("The main job in ten steps, each shown as it runs. The people are invented.")
     if args.offline:
         screen.say("A replay of a conversation with a real server: nothing is sent, and no time is measured.")
-        with _replaying() as (server_url, bank_id):
-            Demo(screen, live=False).run(server_url, bank_id, None)
+        _replay(screen)
         screen.say("\nOn a server of your own: hindsight-bank demo URL")
         return
     bank_id = args.bank or f"{datetime.now(UTC).astimezone():demo-%Y%m%d-%H%M%S}"
@@ -59,9 +62,11 @@ def run(args: Namespace) -> None:
     screen.say(f"curl -X DELETE {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
 
 
-@contextmanager
-def _replaying() -> Iterator[tuple[str, str]]:
-    yield "http://127.0.0.1:8888", "demo"
+def _replay(screen: Screen) -> None:
+    from hindsight_bank.testing import cassette  # noqa: PLC0415 - slow to load, needed only here
+
+    with as_file(files("hindsight_bank.cli") / "demo.yaml") as recording, cassette(recording):
+        Demo(screen, live=False).run(RECORDED_URL, RECORDED_BANK, None)
 
 
 def _key(variable: str | None) -> str | None:

@@ -1,18 +1,19 @@
-"""How a command ends: the exit code and the advice of each class of error; the table is in the package's docstring."""
+"""How a command ends: an exit code and a sentence for each class of error; the codes are in the package's docstring."""
 
 from typing import Final
 
 from hindsight_bank import errors
 
 OK: Final = 0
-FAULT: Final = 1
 USAGE: Final = 2
-EXTRA_MISSING: Final = 9
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
+_REPORT: Final = "please report it, with what --debug shows"
+_LOG: Final = "the server's log tells more"
+
 # The first class that fits an error counts: a subclass stands before its base.
-_ENDINGS: Final[tuple[tuple[type[errors.BankError], int, str], ...]] = (
+_ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.SettingsError, USAGE, ""),
     (errors.ArgumentsError, USAGE, ""),
     (errors.CredentialsError, 3, "see to the key and try again"),
@@ -21,19 +22,24 @@ _ENDINGS: Final[tuple[tuple[type[errors.BankError], int, str], ...]] = (
     (errors.UnreachableError, 5, "check the URL, and that the server is running"),
     (errors.BackingOffError, 5, "wait a moment and try again"),
     (errors.AnswerLostError, 6, "look before you repeat it: it may have run"),
-    (errors.DeadlineError, 6, "is the server busy? its log tells more"),
-    (errors.StatusError, 7, "is this a Hindsight server? its log tells more"),
-    (errors.RPCError, 7, "the server's log tells more"),
-    (errors.ToolError, 7, "the server's log tells more"),
-    (errors.IncompatibleServer, 8, "use a server that has them"),
-    (errors.ProtocolError, 8, "please report it, with --debug"),
-    (errors.AnswerError, 8, "please report it, with --debug"),
+    (errors.DeadlineError, 6, f"is the server busy? {_LOG}"),
+    (errors.StatusError, 7, f"is this a Hindsight server? if so, {_LOG}"),
+    (errors.RPCError, 7, _LOG),
+    (errors.ToolError, 7, _LOG),
+    (errors.IncompatibleServer, 8, "use another server"),
+    (errors.ProtocolError, 8, f"is this a Hindsight server? if so, {_REPORT}"),
+    (errors.AnswerError, 8, _REPORT),
+    (ModuleNotFoundError, 9, "pip install 'hindsight-bank[cli]'"),
+    (Exception, 1, f"this is a fault of hindsight-bank: {_REPORT}"),
 )
 
 
 def ending(error: Exception) -> tuple[int, str]:
-    """Return the exit code of an error, and what to do about it."""
-    for kind, code, advice in _ENDINGS:
-        if isinstance(error, kind):
-            return code, advice
-    return FAULT, "this is a fault of hindsight-bank: please report it, with --debug"
+    """Return the exit code for an error, and a sentence that says what went wrong and what to do about it."""
+    code, advice = next((code, advice) for kind, code, advice in _ENDINGS if isinstance(error, kind))
+    what = str(error) or type(error).__name__
+    if isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
+        what = f"HTTP {error.status}: the server wants an API key, or another one"
+    elif isinstance(error, ModuleNotFoundError):
+        what = f"the package {error.name} is missing"
+    return code, f"{what}; {advice}" if advice else what

@@ -177,7 +177,9 @@ def _paragraph(columns: Sequence[Column], row: Sequence[str]) -> RenderableType:
 def _grid(pairs: Sequence[tuple[str, str]], *, narrow: bool) -> RenderableType:
     """Return names and values side by side, or below each other where there is no room."""
     if narrow:
-        return Group(*(Text.assemble((f"{name}\n", "bright_black"), _coloured(value)) for name, value in pairs))
+        return Group(
+            *(Text.assemble((f"{one_line(name)}\n", "bright_black"), _coloured(value)) for name, value in pairs)
+        )
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bright_black", no_wrap=True)
     grid.add_column(ratio=1)

@@ -1,0 +1,88 @@
+"""What must not be in a cassette, and what stands for it."""
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from hindsight_bank.session import META
+
+Json = Any
+Body = str | bytes | None
+Headers = Mapping[str, list[str]]
+T = TypeVar("T", str, bytes, None)
+
+LOCAL: Final = "http://localhost:8888"
+SESSION: Final = "mcp-session-id"
+
+_ENDPOINT: Final = re.compile(r"https?://([^/?#]+)(?=/mcp/)")
+_KEYS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key")
+# All others stay out, whoever sent them: keys and cookies, dates, the names of machines and programs.
+_HEADERS: Final = frozenset(
+    ("content-type", "location", "mcp-method", "mcp-name", "mcp-protocol-version", SESSION, "retry-after")
+)
+
+
+def local(uri: str) -> str:
+    """Return a URI with the server of a bank replaced; others as they are."""
+    return _ENDPOINT.sub(LOCAL, uri)
+
+
+def places(uri: str) -> dict[str, str]:
+    """Return the spellings of a bank's server, each with what is written in its place."""
+    if (endpoint := _ENDPOINT.match(uri)) is None:
+        return {}
+    host = {} if endpoint[1] == "localhost" else {endpoint[1]: LOCAL.removeprefix("http://")}
+    return {endpoint[0]: LOCAL} | host
+
+
+def key(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that headers hold, without their scheme, each with what is written in its place."""
+    return {headers[name].rpartition(" ")[2]: "KEY" for name in _KEYS if name in headers}
+
+
+def secrets(conversation: Iterable[Headers]) -> dict[str, str]:
+    """Return the keys and session ids in all headers of a conversation, each with what is written in its place."""
+    found: dict[str, str] = {}
+    sessions: list[str] = []
+    for headers in conversation:
+        values = {name.lower(): value[0] for name, value in headers.items()}
+        found |= key(values)
+        sessions += [values[SESSION]] if SESSION in values else []
+    # Those of a cassette that is being added to have their names already.
+    named = [session for session in sessions if re.fullmatch(r"session-\d+", session)]
+    free = (name for number in itertools.count(1) if (name := f"session-{number}") not in named)
+    return found | {session: session if session in named else next(free) for session in dict.fromkeys(sessions)}
+
+
+def hide(text: T, names: Mapping[str, str]) -> T:
+    """Return a text with each secret replaced, also where JSON or a URL spells it otherwise."""
+    if isinstance(text, bytes):
+        return hide(text.decode("latin-1"), names).encode("latin-1")
+    spelt = {spell(secret): name for secret, name in names.items() for spell in (str, _in_json, quote)}
+    if not text or not spelt:
+        return text
+    longest_first = sorted(spelt, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda match: spelt[match[0]], text)
+
+
+def few(headers: Headers, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the headers that may be written down."""
+    kept = {name.lower(): values for name, values in headers.items() if name.lower() in _HEADERS}
+    return {name: [hide(value, names) for value in kept[name]] for name in sorted(kept)}
+
+
+def unversioned(message: Json) -> Json:
+    """Return a message whose `clientInfo` names no version: a release of this package changes no conversation."""
+    params = message.get("params") if isinstance(message, dict) else None
+    if isinstance(params, dict):
+        for holder, name in ((params, "clientInfo"), (params.get("_meta"), META + "clientInfo")):
+            if isinstance(holder, dict) and isinstance(holder.get(name), dict):
+                holder[name]["version"] = "*"
+    return message
+
+
+def _in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]

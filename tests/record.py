@@ -1,0 +1,148 @@
+"""Record every cassette again: `PYTHONPATH=tests python -m record [SERVER=URL ...]`.
+
+Starts the servers it needs, one after another, unless they are named: modern, legacy, keyed (its key is
+conversations.KEY) and subset (retain and recall only). Banks are made anew before and left behind.
+
+What would differ from one recording to the next is made steady: UUIDs are numbered, the time of the recording is always
+the same, and so is how long the server took. So recording an unchanged server again changes next to nothing.
+"""
+
+import http.client
+import re
+import sys
+import time
+import urllib.parse
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from conversations import CONVERSATIONS, KEY, SEED, SEED_ARGUMENTS, Conversation, Server, cassettes
+
+from harness.server import Options
+from harness.server import Server as Harness
+from hindsight_bank import Bank
+from hindsight_bank.testing import bank_vcr, played
+from hindsight_bank.testing.script import Script
+
+OPTIONS: Mapping[Server, Options] = {
+    "modern": Options(),
+    "legacy": Options(protocol="legacy"),
+    "keyed": Options(
+        env={
+            "HINDSIGHT_API_TENANT_EXTENSION": "hindsight_api.extensions.builtin.tenant:ApiKeyTenantExtension",
+            "HINDSIGHT_API_TENANT_API_KEY": KEY,
+        }
+    ),
+    "subset": Options(env={"HINDSIGHT_API_MCP_ENABLED_TOOLS": "retain,recall"}),
+}
+# The seed's facts and what the stand-in models conclude from them.
+MEMORIES = 5
+PATIENCE_SECONDS = 60
+
+NUMBERED = "00000000-0000-4000-8000-{:012}"
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?\+00:00")
+DURATION = re.compile(r'(\\?"duration_ms\\?":)\d+')
+
+
+class Steady:
+    """A serializer that writes the same of two recordings that differ only by chance."""
+
+    deserialize = Script.deserialize
+
+    def __init__(self, began: datetime, known: list[str]) -> None:
+        self._began = began
+        self._known = dict(zip(known, map(NUMBERED.format, count(1)), strict=False))
+
+    def serialize(self, cassette_dict: dict[str, Any]) -> str:
+        """Return the text of a cassette."""
+        names = dict(self._known)
+        others = map(NUMBERED.format, count(101))
+
+        def name(match: re.Match[str]) -> str:
+            uuid = match[0]
+            return uuid if uuid.startswith(NUMBERED[:24]) else names.setdefault(uuid, next(others))
+
+        text = UUID.sub(name, Script.serialize(cassette_dict))
+        text = TIME.sub(self._time, text)
+        return DURATION.sub(r"\g<1>1", text)
+
+    def _time(self, match: re.Match[str]) -> str:
+        moment = datetime.fromisoformat(match[0])
+        return "2026-06-01T00:00:00+00:00" if moment >= self._began else match[0]
+
+
+def main() -> None:
+    """Record."""
+    running = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    for server, options in OPTIONS.items():
+        if server in running:
+            record(server, running[server])
+        elif not running:
+            harness = Harness(Path(".server"))
+            try:
+                record(server, harness.start(options))
+            finally:
+                harness.stop()
+
+
+def record(server: Server, url: str) -> None:
+    """Record the conversations with one server."""
+    began, known = datetime.now(UTC), []
+    for bank_id in ("alice", "diary", "nobody", "newcomer"):
+        rest("DELETE", url, bank_id)
+    if server != "subset":
+        rest("PUT", url, "alice")
+        rest("PUT", url, "diary")
+    if server in ("modern", "legacy"):
+        known = seed(url)
+    vcr = bank_vcr(record_mode="once")
+    vcr.register_serializer("bank", Steady(began, known))
+    for name, _, path in cassettes(server):
+        path.unlink(missing_ok=True)
+        with played(vcr.use_cassette(path)):
+            hold(CONVERSATIONS[name], url)
+        print(f"{path.stat().st_size:7} {path.parent.name}/{path.name}")
+
+
+def seed(url: str) -> list[str]:
+    """Give the bank "alice" its memories, and return their ids in an order that is always the same."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with Bank(url, "alice") as bank:
+        bank.retain(SEED, **SEED_ARGUMENTS)
+        while time.monotonic() < deadline:
+            items = bank.list_memories().items
+            facts = [item for item in items if item.fact_type != "observation"]
+            if len(items) == MEMORIES and all(fact.consolidated_at for fact in facts):
+                return [item.id for item in sorted(items, key=lambda item: (item.fact_type, item.text))]
+            time.sleep(0.25)
+    raise SystemExit(f"{url} did not make {MEMORIES} memories of the seed in {PATIENCE_SECONDS} s")
+
+
+def hold(conversation: Conversation, url: str) -> None:
+    """Hold a conversation, which must end as it says."""
+    if conversation.fails is None:
+        conversation.hold(url)
+        return
+    try:
+        conversation.hold(url)
+    except conversation.fails:
+        return
+    raise SystemExit(f"{conversation.talk.__name__} did not end in {conversation.fails.__name__}")
+
+
+def rest(method: str, url: str, bank_id: str) -> None:
+    """Make or delete a bank, outside of any cassette."""
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=30)
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    connection.request(method, f"/v1/default/banks/{bank_id}", "{}" if method == "PUT" else None, headers)
+    status = connection.getresponse().status
+    connection.close()
+    if status not in (200, 404):
+        raise SystemExit(f"{method} of the bank {bank_id} at {url}: HTTP {status}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Where a key lives, what a key is, and that its value is never told."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keyring
+import keyring.core
+import pytest
+from keyring.backends import fail, null
+from keyring.errors import InitError, KeyringError, KeyringLocked
+
+from hindsight_bank import Bank, CredentialsError, SettingsError, stored_key
+from hindsight_bank.credentials import SERVICE, check_key
+
+UNUSABLE = {
+    "s3cret\n": "begins or ends with whitespace",
+    " s3cret": "begins or ends with whitespace",
+    "s3cret ": "begins or ends with whitespace",
+    "\u00a0s3cret": "begins or ends with whitespace",
+    "s3cret\r\nX: y": "contains control or non-ASCII characters",
+    "s3cret\x00": "contains control or non-ASCII characters",
+    "s3\x7fcret": "contains control or non-ASCII characters",
+    "s3cret\u200b": "contains control or non-ASCII characters",
+    "s3crét": "contains control or non-ASCII characters",
+    "": "is empty",
+    "   ": "is empty",
+}
+unusable = pytest.mark.parametrize(("key", "fault"), UNUSABLE.items())
+
+
+def discreet_about(error: BaseException, *secrets: str) -> bool:
+    """Tell whether neither the error nor anything that hangs on it, frames and locals included, holds a secret."""
+    seen: list[BaseException | None] = [error]
+    told = ""
+    for link in seen:
+        if link is not None:
+            told += f"{link!r} {link.args} {vars(link)}"
+            trace = link.__traceback__
+            while trace is not None:
+                if "hindsight_bank" in trace.tb_frame.f_code.co_filename:
+                    told += repr(trace.tb_frame.f_locals)
+                trace = trace.tb_next
+            seen += [link.__cause__, link.__context__]
+    return not any(secret in told for secret in secrets if secret.strip())
+
+
+@unusable
+def test_an_unusable_key_is_refused_at_construction_and_never_told(key: str, fault: str) -> None:
+    """Public reports: kubernetes-client #656, deer-flow #5066 (a newline printed the key in the traceback)."""
+    with pytest.raises(CredentialsError) as caught:
+        Bank("http://localhost", "alice", api_key=key)
+    assert str(caught.value) == f"the API key from api_key {fault}"
+    assert caught.value.source == "api_key"
+    assert discreet_about(caught.value, key, "s3", "cret")
+
+
+@pytest.mark.parametrize("key", [b"s3cret", 5, ["s3cret"], True])
+def test_a_key_is_a_string(key: Any) -> None:
+    """Ours: bytes would be sent as their repr."""
+    with pytest.raises(CredentialsError, match=r"is not a string$") as caught:
+        Bank("http://localhost", "alice", api_key=key)
+    assert discreet_about(caught.value, "s3cret")
+
+
+@pytest.mark.parametrize("key", ["k", "sk-proj_A.b~c+d/e==", "two words", "Bearer x", "!" * 4096])
+def test_printable_ascii_is_a_key(key: str) -> None:
+    """RFC 6750 lets no more into a header; the server judges the rest."""
+    assert check_key(key, "api_key") == key
+
+
+def test_no_key_is_no_key() -> None:
+    """Cases decide: None means that no key is sent."""
+    assert check_key(None, "api_key") is None
+
+
+class Store:
+    """A key store with one entry, or with a fault of its own."""
+
+    def __init__(self, key: Any = None, fault: Exception | None = None) -> None:
+        self.key = key
+        self.fault = fault
+        self.asked: list[tuple[str, str]] = []
+
+    def get_password(self, service: str, user: str) -> Any:
+        self.asked.append((service, user))
+        if self.fault:
+            raise self.fault
+        return self.key
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Store]:
+    """Make keyring use a store of ours, as it would use one of the system's."""
+
+    def use(**options: Any) -> Store:
+        backend = Store(**options)
+        monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+        return backend
+
+    return use
+
+
+@pytest.mark.parametrize(
+    ("url", "user"),
+    [
+        ("https://memory.example.com", "https://memory.example.com/alice"),
+        ("HTTPS://Memory.example.com:443/", "https://memory.example.com/alice"),
+        ("http://localhost.:8888/", "http://localhost:8888/alice"),
+    ],
+)
+def test_the_store_is_asked_once_for_one_entry_per_server_and_bank(
+    store: Callable[..., Store], url: str, user: str
+) -> None:
+    """Public reports: pgadmin4 #7076, Falcon-Toolkit #25 (a macOS dialog for each item); one canonical spelling."""
+    backend = store(key="k3y")
+    assert stored_key(url, "alice") == "k3y"
+    assert backend.asked == [("hindsight-bank", user)]
+    assert SERVICE == "hindsight-bank"
+
+
+@pytest.mark.parametrize("url", ["https://user:s3cret@h", "http://h", "x"])
+def test_the_store_is_not_asked_for_a_server_that_is_none(store: Callable[..., Store], url: str) -> None:
+    """Ours: settings first, no dialog for nothing."""
+    backend = store(key="k3y")
+    with pytest.raises(SettingsError) as caught:
+        stored_key(url, "alice")
+    with pytest.raises(SettingsError):
+        stored_key("https://h", "Alice!")
+    assert backend.asked == []
+    assert discreet_about(caught.value, "s3cret")
+
+
+def test_a_store_without_the_entry_gives_none(store: Callable[..., Store]) -> None:
+    """Public report: keyring #77: some backends say None when locked too."""
+    store(key=None)
+    assert stored_key("https://h", "alice") is None
+
+
+@unusable
+def test_an_unusable_stored_key_is_refused_naming_the_entry_and_never_told(
+    store: Callable[..., Store], key: str, fault: str
+) -> None:
+    """Cases decide: the source is named, never the value."""
+    store(key=key)
+    with pytest.raises(CredentialsError) as caught:
+        stored_key("https://h", "alice")
+    assert str(caught.value) == f"the API key from key store entry 'https://h/alice' {fault}"
+    assert caught.value.source == "key store entry 'https://h/alice'"
+    assert discreet_about(caught.value, key, "s3", "cret")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        KeyringLocked("Failed to unlock the collection!"),
+        InitError("no D-Bus"),
+        KeyringError("Can't get password from keychain: (-25308, 'Unknown Error')"),
+        RuntimeError("No recommended backend"),
+        OSError(111, "Connection refused"),
+        ValueError(),
+    ],
+    ids=lambda fault: type(fault).__name__,
+)
+def test_a_store_that_fails_is_a_credentials_error_that_says_what_to_do(
+    store: Callable[..., Store], fault: Exception
+) -> None:
+    """Public reports: keyring #54, #302, #566, artifact-registry-python-tools #53; one attempt, no loop."""
+    backend = store(fault=fault)
+    with pytest.raises(CredentialsError, match=rf"could not be read \({type(fault).__name__}\).*api_key=") as caught:
+        stored_key("https://h", "alice")
+    assert caught.value.source == "key store"
+    assert len(backend.asked) == 1
+
+
+def test_no_backend_at_all_is_a_credentials_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public reports: keyring #566, #569, MSS #1743 (Docker, WSL, headless Linux): keyring's own failing backend."""
+    monkeypatch.setattr(keyring.core, "_keyring_backend", fail.Keyring())  # type: ignore[no-untyped-call]  # keyring's
+    with pytest.raises(CredentialsError, match=r"\(NoKeyringError\): unlock or set it up, or pass the key"):
+        stored_key("https://h", "alice")
+
+
+def test_a_store_switched_off_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """keyring: `keyring --disable` installs the null backend."""
+    monkeypatch.setattr(keyring.core, "_keyring_backend", null.Keyring())  # type: ignore[no-untyped-call]  # keyring's
+    assert stored_key("https://h", "alice") is None
+
+
+def test_without_the_keyring_package_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: keyring is an extra."""
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(CredentialsError, match=r"pip install 'hindsight-bank\[keyring\]'\); or pass the key") as caught:
+        stored_key("https://h", "alice")
+    assert caught.value.source == "key store"
+
+
+def test_keyring_is_imported_by_nothing_but_stored_key() -> None:
+    """Public report: keyring #531: importing it took minutes of D-Bus probing; a Bank never needs it."""
+    script = """
+import sys
+sys.modules["keyring"] = None  # any import of it fails
+import hindsight_bank
+hindsight_bank.stored_key, hindsight_bank.to_dict
+hindsight_bank.Bank("http://localhost", "alice", api_key="k").close()
+hindsight_bank.Bank("http://localhost", "alice").close()
+try:
+    hindsight_bank.stored_key("http://localhost", "alice")
+except hindsight_bank.CredentialsError:
+    sys.exit(0)
+sys.exit("stored_key did not need keyring")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)  # noqa: S603 - our own script
