@@ -26,7 +26,7 @@ fuzz: $(INSTALLED)  ## the decoder against its oracle, at length
 	FUZZ_EXAMPLES=10000 $(BIN)/pytest tests/test_oracle.py
 
 record: $(INSTALLED)  ## record every cassette again, from real servers started here
-	$(BIN)/python -m tests.record
+	PYTHONPATH=tests $(BIN)/python -m record
 
 codegen: $(INSTALLED)  ## write src/hindsight_bank/_generated from schemas/
 	$(BIN)/python -m codegen

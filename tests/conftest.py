@@ -5,9 +5,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from wire_server import WireServer
+from wire_server import PATIENCE, Generation, Hindsight, Request, WireServer, encoded, http, result
 
-from hindsight_bank import Bank
+from hindsight_bank import Bank, jsonrpc
+from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, Transport
@@ -16,6 +17,52 @@ Serve = Callable[..., WireServer]
 OpenTransport = Callable[..., Transport]
 OpenBank = Callable[..., Bank]
 OpenEndpoint = Callable[..., Endpoint]
+
+# What goes out before tools/list is answered.
+OPENING: dict[Generation, list[str]] = {
+    "modern": [],
+    "stateful": ["tools/list", "DELETE", "initialize", "notifications/initialized"],
+    "stateless": ["tools/list", "initialize", "notifications/initialized"],
+}
+DONE = {"ok": True, "resultType": "complete"}
+
+
+def ask(endpoint: Endpoint, seconds: float = PATIENCE, name: str = "recall", **arguments: Any) -> Any:
+    """Call a tool and return its raw result."""
+    params = {"name": name, "arguments": arguments}
+    deadline = Deadline(name, seconds)
+    message = endpoint.request("tools/call", params, deadline, name=name, decode=jsonrpc.decode)
+    return jsonrpc.result(message, dict[str, Any])
+
+
+def done(fake: Hindsight) -> Any:
+    """Return an answer that is no tool's, for endpoints, which do not look into it."""
+    return lambda request: fake.told(request, {"ok": True})
+
+
+def fake_server(generation: Any, **answers: Any) -> Hindsight:
+    """Return a Hindsight whose recall answers with `done`."""
+    fake = Hindsight(generation, answers)
+    fake.answers.setdefault("recall", done(fake))
+    return fake
+
+
+def initialized(request: Request, session: str | None = "given", **more: Any) -> bytes:
+    """Return the answer to an initialize."""
+    value = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}} | more
+    return http(encoded(result(request, value)), headers={} if session is None else {"mcp-session-id": session})
+
+
+def calls(bank: Bank) -> dict[str, Callable[..., Any]]:
+    """Return a call of each tool."""
+    return {
+        "retain": lambda **options: bank.retain("x", **options),
+        "recall": lambda **options: bank.recall("x", **options),
+        "reflect": lambda **options: bank.reflect("x", **options),
+        "list_memories": bank.list_memories,
+        "get_memory": lambda **options: bank.get_memory("x", **options),
+        "get_bank": bank.get_bank,
+    }
 
 
 @pytest.fixture

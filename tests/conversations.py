@@ -13,7 +13,6 @@ from hindsight_bank import (
     Bank,
     BankError,
     BankProfile,
-    Health,
     IncompatibleServer,
     Memory,
     MemoryItem,
@@ -30,6 +29,7 @@ from hindsight_bank import (
 Server = Literal["modern", "legacy", "keyed", "subset"]
 Talk = Callable[[Bank], Any]
 
+URL = "http://localhost:8888"  # the server on every cassette
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 KEY = "sk-the-key-of-the-recorded-server"
 WRONG_KEY = "sk-another-key"
@@ -42,7 +42,7 @@ SEED_ARGUMENTS: dict[str, Any] = {
     "metadata": {"source": "chat"},
     "document_id": "notes",
 }
-# Scores depend on the time that has passed.
+# Scores depend on the time from the memory to the question.
 ASKED = "2026-06-01T00:00:00+00:00"
 NO_MEMORY = "00000000-0000-4000-8000-000000000000"
 
@@ -99,7 +99,7 @@ def retain(bank: Bank) -> RetainReceipt:
     return bank.retain("Alice prefers tea over coffee.")
 
 
-@conversation(bank_id="diary")
+@conversation("modern", bank_id="diary")
 def retain_with_everything(bank: Bank) -> RetainReceipt:
     return bank.retain(
         "Ольга sang «La Paloma» for Alice 🎶",
@@ -119,10 +119,10 @@ def retain_makes_the_bank(bank: Bank) -> RetainReceipt:
 
 @conversation()
 def recall(bank: Bank) -> RecallResult:
-    return bank.recall("What does Alice drink?", query_timestamp=ASKED)
+    return bank.recall("What does Alice drink?")
 
 
-@conversation()
+@conversation("modern")
 def recall_with_everything(bank: Bank) -> RecallResult:
     return bank.recall(
         "What does Alice drink?",
@@ -138,14 +138,9 @@ def recall_with_everything(bank: Bank) -> RecallResult:
     )
 
 
-@conversation()
+@conversation("modern")
 def recall_finds_nothing(bank: Bank) -> RecallResult:
     return bank.recall("What does Alice drink?", tags=["user:bob"], tags_match="any_strict")
-
-
-@conversation("modern")
-def alice_is_served_tea(bank: Bank) -> RecallResult:
-    return bank.recall("What does Alice drink?")
 
 
 @conversation()
@@ -153,12 +148,12 @@ def reflect(bank: Bank) -> ReflectResult:
     return bank.reflect("What does Alice drink?")
 
 
-@conversation()
+@conversation("modern")
 def reflect_on_grounds(bank: Bank) -> ReflectResult:
     return bank.reflect("What does Alice drink?", include_based_on=True, include_trace=True)
 
 
-@conversation()
+@conversation("modern")
 def reflect_structured(bank: Bank) -> ReflectResult:
     schema = {"type": "object", "properties": {"drink": {"type": "string"}}, "required": ["drink"]}
     return bank.reflect("What does Alice drink?", response_schema=schema)
@@ -169,9 +164,9 @@ def list_memories(bank: Bank) -> MemoryPage:
     return bank.list_memories(type="world", q="tea", limit=10, offset=0, tags=["user:alice"], tags_match="exact")
 
 
-@conversation()
+@conversation("modern")
 def iter_memories(bank: Bank) -> list[MemoryItem]:
-    return list(bank.iter_memories(page_size=2))
+    return list(bank.iter_memories(type="world", page_size=1))
 
 
 @conversation()
@@ -179,7 +174,7 @@ def get_memory(bank: Bank) -> Memory:
     return bank.get_memory(bank.list_memories(type="world", q="tea").items[0].id)
 
 
-@conversation()
+@conversation("modern")
 def get_observation(bank: Bank) -> Memory:
     return bank.get_memory(bank.list_memories(type="observation", q="tea").items[0].id)
 
@@ -187,11 +182,6 @@ def get_observation(bank: Bank) -> Memory:
 @conversation()
 def get_bank(bank: Bank) -> BankProfile:
     return bank.get_bank()
-
-
-@conversation()
-def health(bank: Bank) -> Health:
-    return bank.health()
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
@@ -207,7 +197,7 @@ def memory_missing(bank: Bank) -> None:
     bank.get_memory(NO_MEMORY)
 
 
-@conversation(fails=ToolError)
+@conversation("modern", fails=ToolError)
 def memory_id_invalid(bank: Bank) -> None:
     bank.get_memory("tea")
 

@@ -38,6 +38,11 @@ def load(path: str) -> dict[str, Any]:
     return document
 
 
+def rules(tool: str) -> dict[str, Any]:
+    """Return what we refuse beyond the server's inputSchema."""
+    return load(f"rules/{tool}.json") if (SCHEMAS / f"rules/{tool}.json").exists() else {}
+
+
 def accepts_answer(tool: str, payload: bytes) -> bool:
     """Say whether JSON text is an answer of the tool."""
     try:
@@ -116,8 +121,7 @@ def answers(*, closed: bool = False) -> dict[str, Validator]:
 @cache
 def _arguments() -> dict[str, Validator]:
     no_null = {"additionalProperties": {"not": {"type": "null"}}}
-    rules = {tool: load(f"rules/{tool}.json") if (SCHEMAS / f"rules/{tool}.json").exists() else {} for tool in TOOLS}
-    schemas = {tool: {"allOf": [load(f"tools/{tool}.json")["inputSchema"], rules[tool], no_null]} for tool in TOOLS}
+    schemas = {tool: {"allOf": [load(f"tools/{tool}.json")["inputSchema"], rules(tool), no_null]} for tool in TOOLS}
     return {tool: _Strict(schema, format_checker=_checker) for tool, schema in schemas.items()}
 
 

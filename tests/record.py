@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from conversations import CONVERSATIONS, KEY, SEED, SEED_ARGUMENTS, Conversation, Server, cassettes
+from vcr import VCR
 
 from harness.server import Options
 from harness.server import Server as Harness
 from hindsight_bank import Bank
+from hindsight_bank.cli import demo
+from hindsight_bank.cli.screen import Screen
 from hindsight_bank.testing import bank_vcr, played
 from hindsight_bank.testing.script import Script
 
@@ -62,11 +65,11 @@ class Steady:
         others = map(NUMBERED.format, count(101))
 
         def name(match: re.Match[str]) -> str:
-            uuid = match[0]
-            return uuid if uuid.startswith(NUMBERED[:24]) else names.setdefault(uuid, next(others))
+            if match[0] not in names:
+                names[match[0]] = match[0] if match[0].startswith("00000000-") else next(others)
+            return names[match[0]]
 
-        text = UUID.sub(name, Script.serialize(cassette_dict))
-        text = TIME.sub(self._time, text)
+        text = TIME.sub(self._time, UUID.sub(name, Script.serialize(cassette_dict)))
         return DURATION.sub(r"\g<1>1", text)
 
     def _time(self, match: re.Match[str]) -> str:
@@ -104,7 +107,18 @@ def record(server: Server, url: str) -> None:
         path.unlink(missing_ok=True)
         with played(vcr.use_cassette(path)):
             hold(CONVERSATIONS[name], url)
-        print(f"{path.stat().st_size:7} {path.parent.name}/{path.name}")
+        sys.stdout.write(f"{path.stat().st_size:7} {path.parent.name}/{path.name}\n")
+    if server == "modern":
+        record_demo(url, vcr)
+
+
+def record_demo(url: str, vcr: VCR) -> None:
+    """Record what `hindsight-bank demo --offline` replays."""
+    rest("DELETE", url, demo.RECORDED_BANK)
+    path = Path(demo.__file__).with_name("demo.yaml")
+    path.unlink(missing_ok=True)
+    with played(vcr.use_cassette(path)):
+        demo.Demo(Screen(), live=True).run(url, demo.RECORDED_BANK, None)
 
 
 def seed(url: str) -> list[str]:

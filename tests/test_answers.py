@@ -16,7 +16,7 @@ from hindsight_bank.errors import (
     ProtocolError,
     ToolError,
 )
-from hindsight_bank.session import Client, Session
+from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, Transport
 
 UNSET_DATES = dict.fromkeys(["occurred_start", "occurred_end", "mentioned_at"])
@@ -127,6 +127,7 @@ def test_a_result_with_no_answer_in_it_is_a_protocol_error(tool: str, result: An
         '{"isError":"true","content":[]}',
         '{"resultType":null}',
         '{"resultType":["complete"]}',
+        '{"structuredContent":5,"structuredContent":' + json.dumps(ANSWERS["recall"]) + "}",  # we would take the last
     ],
 )
 def test_what_is_no_tool_result_is_a_protocol_error(result: str) -> None:
@@ -272,11 +273,10 @@ def test_a_tool_that_is_gone_is_an_incompatible_server(sentence: str) -> None:
 def test_a_sentence_of_the_server_is_bounded_one_line_and_without_secrets() -> None:
     """Public reports: hindsight #1007, rhesis #1570: bounded, redacted excerpts."""
     endpoint = Endpoint(Transport("http://localhost/", Limits()), Client("test", "1"), Limits(), "k3y-value")
-    endpoint._era = Session("2025-11-25", "s3ssion")
-    sentence = "key k3y-value\r\n\x1b[31m\u2028\u202es3ssion " + "x" * 9999
+    sentence = "key k3y-value\r\n\x1b[31m\u2028\u202e " + "x" * 9999
     result = {"isError": True, "content": text(sentence)}
     message = answers.decoder("recall")(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode())
-    with pytest.raises(ToolError, match=r"^recall: key \*\*\* \[31m \*\*\* xxx") as caught:
+    with pytest.raises(ToolError, match=r"^recall: key \*\*\* \[31m +xxx") as caught:
         answers.answer("recall", message.result, endpoint.clean)
     assert len(str(caught.value)) < 350
     assert caught.value.args == (str(caught.value),)

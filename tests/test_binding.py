@@ -7,7 +7,7 @@ import pytest
 from test_credentials import discreet_about
 
 from hindsight_bank import Bank
-from hindsight_bank.binding import Settings, canonical_origin, check_bank_id, is_loopback
+from hindsight_bank.binding import Settings, _netloc, canonical_origin, check_bank_id, is_loopback
 from hindsight_bank.errors import SettingsError
 
 
@@ -60,6 +60,13 @@ def test_a_server_url_has_one_spelling(url: str, canonical: str) -> None:
     assert canonical_origin(url) == canonical
     assert canonical_origin(canonical) == canonical
     assert Settings(url, "alice").endpoint == f"{canonical}/mcp/alice/"
+
+
+@pytest.mark.parametrize("host", ["1::2::3", "12345::", ":", "::g", "1:2:3:4:5:6:7:8:9"])
+def test_an_address_that_urlsplit_lets_through_is_still_judged(host: str) -> None:
+    """CPython before 3.11.4 does not look between the brackets."""
+    with pytest.raises(SettingsError, match="IPv6 address is malformed"):
+        _netloc(host)
 
 
 LOOPBACK = ["localhost", "LocalHost", "localhost.", "127.0.0.1", "127.0.0.2", "127.0.0.53", "127.255.255.255", "[::1]"]

@@ -153,8 +153,8 @@ def _frames(error: BaseException) -> set[str]:
 
 
 @discreet
-def entrance(key: str) -> None:
-    """Fail three levels deep, with a cause and, apart from it, a context."""
+def entrance(key: str, *, chained: bool = True) -> None:
+    """Fail three levels deep, with a context and, apart from it, perhaps a cause."""
     del key
     try:
         cut("the key")
@@ -163,7 +163,9 @@ def entrance(key: str) -> None:
     try:
         parse("the memory")
     except ValueError:
-        raise ToolError("boom", tool="retain") from cause
+        if chained:
+            raise ToolError("boom", tool="retain") from cause
+        raise ToolError("boom", tool="retain")  # noqa: B904 - on purpose
 
 
 def cut(key: str) -> None:
@@ -174,13 +176,14 @@ def parse(memory: str) -> None:
     raise ValueError(len(memory))
 
 
-def test_a_public_call_leaves_no_frame_of_ours_in_its_errors() -> None:
+@pytest.mark.parametrize(("chained", "context"), [(True, OSError), (False, ValueError)])
+def test_a_public_call_leaves_no_frame_of_ours_in_its_errors(*, chained: bool, context: type[Exception]) -> None:
     """Public report: openai-python #1196 (crash reports of tracebacks with locals carried live keys)."""
     with pytest.raises(ToolError, match=r"^retain: boom$") as caught:
-        entrance("the key")
+        entrance("the key", chained=chained)
     error = caught.value
-    assert isinstance(error.__cause__, OSError)
-    assert isinstance(error.__context__, ValueError)
+    assert type(error.__cause__) is (OSError if chained else type(None))
+    assert type(error.__context__) is context  # what was suppressed is gone
     assert _frames(error) == {test_a_public_call_leaves_no_frame_of_ours_in_its_errors.__name__}
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import drawn
 import msgspec
 import oracle
 import pytest
@@ -125,7 +126,7 @@ def titled(value: Any, schema: Any, path: str) -> Iterator[tuple[str, dict[str, 
     if value is None or schema is True:
         return
     if "$ref" in schema or "anyOf" in schema:
-        schema, path = resolved(schema.get("$ref") or schema["anyOf"][0]["$ref"], path)
+        schema, path = drawn.resolved(schema.get("$ref") or schema["anyOf"][0]["$ref"], path)
     if "properties" in schema:
         yield schema["title"], value
         for name in value.keys() & schema["properties"].keys():
@@ -136,14 +137,6 @@ def titled(value: Any, schema: Any, path: str) -> Iterator[tuple[str, dict[str, 
     elif isinstance(value, dict):
         for each in value.values():
             yield from titled(each, schema["additionalProperties"], path)
-
-
-def resolved(reference: str, path: str) -> tuple[Any, str]:
-    """Return the schema that a $ref in a file names, and its file."""
-    target = path if reference.startswith("#") else reference.replace("../", "")
-    document = oracle.load(target)
-    schema = document.get("outputSchema", document)
-    return (schema["$defs"][reference.rpartition("/")[2]] if reference.startswith("#") else schema), target
 
 
 CLASSES = {

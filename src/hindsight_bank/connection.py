@@ -164,6 +164,7 @@ class Connection:
                 with _before_the_call():
                     link.check_bank(deadline)
             answer = link.call(tool, given, deadline)
+            link.bank_seen = True  # also by a retain, which makes the bank where it was missing
             self._failures = 0
         return answer
 
@@ -196,12 +197,14 @@ class Connection:
                 if self._link is not None:
                     self._link.calls += 1
                     return self._link
+            self._wait(deadline)
             if not self._connecting.acquire(timeout=deadline.remaining()):
                 raise deadline.error("not_sent")
             try:
-                if self._link is None and not self._closed:
-                    self._wait(deadline)
+                if self._link is None and not self._closed and self._not_before <= self._now():
                     self._link = self._connect(deadline)
+                    if self._closed:  # meanwhile
+                        self.close()
             finally:
                 self._connecting.release()
 
@@ -236,8 +239,8 @@ class Connection:
                 except NotFoundError:
                     if not options.allow_new_bank:
                         raise
-            except BankError as error:
-                if _casts_doubt(error):
+            except BaseException as error:
+                if isinstance(error, BankError) and _casts_doubt(error):
                     self._fail(None, error)
                 endpoint.close(hasty=True)
                 raise
@@ -326,7 +329,7 @@ def _listed(endpoint: Endpoint, deadline: Deadline) -> Link:
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
             break
         params = {"cursor": page.nextCursor}
-    server = endpoint.server or server_label(page.meta.get(SERVER_INFO))
+    server = endpoint.server or endpoint.clean(server_label(page.meta.get(SERVER_INFO)))
     if missing := [name for name in TOOLS if name not in tools]:
         raise IncompatibleServer(
             f"the server ({server or 'unnamed'}) lacks {', '.join(missing)};"

@@ -37,8 +37,6 @@ class Deadline:
     def error(self, outcome: Outcome) -> DeadlineError:
         """Return the error that says this deadline passed."""
         message = f"{self.operation} was not done within {self.seconds:g} s"
-        if outcome == "unknown":
-            message += "; the request had been sent, so it may have run"
         return DeadlineError(message, seconds=self.seconds, operation=self.operation, outcome=outcome)
 
 

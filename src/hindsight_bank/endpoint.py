@@ -10,7 +10,7 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ _ACCEPTED: Final = 202
 
 
 @frozen
-class Refusal(Exception):  # noqa: N818 - never leaves this module
+class Refusal:
     """An HTTP answer other than success."""
 
     status: int
@@ -79,7 +79,8 @@ class Endpoint:
         self._transport = transport
         self._client = client
         self._limits = limits
-        self._secrets = () if key is None else (key,)
+        self._keyed = key is not None
+        self._secrets = set() if key is None else {key}
         self._base = [
             ("Content-Type", "application/json"),
             ("Accept", "application/json, text/event-stream"),
@@ -120,16 +121,14 @@ class Endpoint:
         """
         era = self._era or session.Stateless(self._client)
         call = _Call(method, params, name, decode, repeatable)
-        try:
-            try:
-                message = self._exchange(era, call, deadline)
-            except Refusal as refusal:
-                era = self._successor(era, refusal, deadline)
-                message = self._exchange(era, call, deadline)
-        except Refusal as refusal:
-            raise self._refused(refusal) from None
+        answer = self._exchange(era, call, deadline)
+        if isinstance(answer, Refusal):
+            era = self._successor(era, answer, deadline)
+            answer = self._exchange(era, call, deadline)
+        if isinstance(answer, Refusal):
+            raise self._refused(answer)
         self._era = self._era or era
-        return message
+        return answer
 
     def close(self, *, hasty: bool = False) -> None:
         """End the session, quietly, and close the connections; be hasty where the server is in doubt."""
@@ -144,17 +143,13 @@ class Endpoint:
 
     def clean(self, text: str) -> str:
         """Return a server's sentence fit for an error: one line, bounded, without our secrets."""
-        secrets = self._secrets
-        if isinstance(self._era, session.Session) and self._era.id:
-            secrets = (*secrets, self._era.id)
-        for secret in secrets:
-            text = text.replace(secret, "***")
+        text = self._veiled(text)
         text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text).strip()
         return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
 
     # -- one exchange ------------------------------------------------------------------------------------------------
 
-    def _exchange(self, era: session.Era, call: _Call, deadline: Deadline) -> Message[Any]:
+    def _exchange(self, era: session.Era, call: _Call, deadline: Deadline) -> Message[Any] | Refusal:
         request_id = next(self._ids)
         body = jsonrpc.request(request_id, call.method, era.params(call.params))
         if len(body) > self._limits.request:
@@ -170,16 +165,16 @@ class Endpoint:
         except DeadlineError as error:
             # Closing the connection cancels in 2026-07-28; the 2025 revisions want to be told (Cancellation).
             if isinstance(era, session.Session) and error.outcome == "unknown":
-                with suppress(BankError, Refusal):
+                with suppress(BankError):
                     cancelled = {"requestId": request_id, "reason": "the caller's deadline passed"}
                     self._notify(era, "notifications/cancelled", cancelled, Deadline("cancelling", _COURTESY))
             raise
 
-    def _response(self, reply: Reply, request_id: int, era: session.Era, decode: Decode) -> Message[Any]:
+    def _response(self, reply: Reply, request_id: int, era: session.Era, decode: Decode) -> Message[Any] | Refusal:
         if reply.status != _OK:
             if reply.status == _ACCEPTED:
                 raise ProtocolError("the server accepted a request without answering it (HTTP 202)")
-            raise Refusal(reply.status, reply.headers, reply.refusal())
+            return Refusal(reply.status, reply.headers, reply.refusal())
         stray = None
         for text in (messages := reply.messages()):
             message = decode(text)
@@ -214,52 +209,66 @@ class Endpoint:
         else:
             error = {"code": jsonrpc.METHOD_NOT_FOUND, "message": "Method not found"}
             body = jsonrpc.response(request.id, error=error)  # type: ignore[arg-type]
-        with suppress(BankError), self._transport.post([*self._base, *era.headers()], body, deadline):
-            pass
+        # Whether the server takes it or not, its answer to our own request may be there already.
+        patience = Deadline("answering the server", min(_PATIENCE, deadline.remaining()))
+        with suppress(BankError), self._transport.post([*self._base, *era.headers()], body, patience) as reply:
+            reply.refusal()
 
     # -- generations and sessions ------------------------------------------------------------------------------------
 
     def _successor(self, era: session.Era, refusal: Refusal, deadline: Deadline) -> session.Era:
-        """Return the era in which a refused request may be sent again, or raise the refusal again."""
-        with self._opening:
-            if self._era is not None and self._era != era:
-                return self._era  # another thread was here first
-            if isinstance(era, session.Stateless):
-                error = refusal.rpc_error()
-                supported = (error.data or {}).get("supported") if error and isinstance(error.data, dict) else None
-                if not session.is_handshake_server(refusal.status, error.code if error else None, supported):
-                    raise refusal
-                # mcp 1.24 to 1.29 keep a session for the request they refused.
-                if orphan := refusal.headers.get("mcp-session-id"):
-                    with suppress(BankError):
-                        self._delete(session.Session(session.HANDSHAKE[0], orphan))
-            elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
-                raise refusal
-            try:
-                self._era = self._initialize(deadline)
-            except BaseException:
-                self._era = None  # the next call starts clean, without the dead id
-                raise
+        """Return the era in which a refused request may be sent again, or raise the refusal."""
+        if isinstance(era, session.Stateless):
+            error = refusal.rpc_error()
+            supported = error.data.get("supported") if error and isinstance(error.data, dict) else None
+            code = error.code if error else None
+            if code == session.UNSUPPORTED_VERSION and isinstance(supported, list) and era.revision in supported:
+                return era
+            if not session.is_handshake_server(refusal.status, code, supported):
+                raise self._refused(refusal)
+            # mcp 1.24 to 1.29 keep a session for the request they refused.
+            if orphan := refusal.headers.get("mcp-session-id"):
+                self._secrets.add(orphan)
+                with suppress(BankError):
+                    self._delete(session.opened(session.HANDSHAKE[0], orphan))
+        elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
+            raise self._refused(refusal)
+        if not self._opening.acquire(timeout=deadline.remaining()):
+            raise deadline.error("refused")
+        try:
+            if self._era is None or self._era == era:  # else another thread was here first
+                try:
+                    self._era = self._initialize(deadline)
+                except BaseException:
+                    self._era = None  # the next call starts clean, without the dead id
+                    raise
             return self._era
+        finally:
+            self._opening.release()
 
     def _initialize(self, deadline: Deadline) -> session.Session:
         """Open a session (Lifecycle, "Initialization")."""
         request_id = next(self._ids)
         body = jsonrpc.request(request_id, "initialize", session.initialize_params(self._client))
-        with self._transport.post(self._base, body, deadline) as reply:
+        with self._transport.post(self._base, body, deadline, repeatable=True) as reply:
             message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
+        if isinstance(message, Refusal):
+            raise self._refused(message)
+        session_id = reply.headers.get("mcp-session-id")
+        if session_id:
+            self._secrets.add(session_id)
         result = jsonrpc.result(message, _Initialized)
-        self.server = result.server()
-        opened = session.opened(result.protocolVersion, reply.headers.get("mcp-session-id"))
+        self.server = self.clean(result.server())
+        opened = session.opened(result.protocolVersion, session_id)
         self._notify(opened, "notifications/initialized", None, deadline)
         return opened
 
     def _notify(self, era: session.Session, method: str, params: dict[str, Any] | None, deadline: Deadline) -> None:
         body = jsonrpc.notification(method, params)
-        with self._transport.post([*self._base, *era.headers()], body, deadline) as reply:
+        with self._transport.post([*self._base, *era.headers()], body, deadline, repeatable=True) as reply:
             refusal = reply.refusal()
             if reply.status >= 300:  # noqa: PLR2004 - HTTP: not a success
-                raise Refusal(reply.status, reply.headers, refusal)
+                raise self._refused(Refusal(reply.status, reply.headers, refusal))
 
     def _delete(self, era: session.Session, patience: float = _COURTESY) -> None:
         with self._transport.delete([*self._base, *era.headers()], Deadline("closing", patience)) as reply:
@@ -267,44 +276,63 @@ class Endpoint:
 
     # -- errors ------------------------------------------------------------------------------------------------------
 
-    def _rpc_error(self, error: jsonrpc.Error, status: int = _OK) -> RPCError:
-        ran = error.code == -32603 or status >= 500  # noqa: PLR2004 - internal error, by JSON-RPC or HTTP
-        return RPCError(
-            self.clean(error.message), code=error.code, data=error.data, outcome="unknown" if ran else "refused"
-        )
+    def _rpc_error(self, error: jsonrpc.Error) -> RPCError:
+        try:
+            data = self._veiled(error.data)
+        except RecursionError:
+            data = None
+        ran = error.code == -32603  # noqa: PLR2004 - internal error
+        return RPCError(self.clean(error.message), code=error.code, data=data, outcome="unknown" if ran else "refused")
 
     def _refused(self, refusal: Refusal) -> BankError:
         status, location = refusal.status, refusal.headers.get("location")
-        wait = _retry_after(refusal.headers.get("retry-after"))
         says = self._excerpt(refusal)
         if status in (401, 403):
             return UnauthorizedError(
-                f"HTTP {status}: the server wants {'an' if not self._secrets else 'another'} API key{says};"
+                f"HTTP {status}: the server wants {'another' if self._keyed else 'an'} API key{says};"
                 " pass Bank(..., api_key=...), for example with stored_key(server_url, bank_id)",
                 status=status,
             )
-        if error := refusal.rpc_error():
+        transient = status == 429 or status >= 500  # noqa: PLR2004 - HTTP
+        if not transient and (error := refusal.rpc_error()):
             if error.code == session.UNSUPPORTED_VERSION:
                 return IncompatibleServer(
                     f"the server speaks no protocol revision of ours: {self.clean(error.message)}"
                 )
-            return self._rpc_error(error, status)
+            return self._rpc_error(error)
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP
-            target = re.split(r"[?#]", location or "nowhere")[0]
+            target = re.sub(r"(?<=//)[^/]*@", "", re.split(r"[?#]", location or "nowhere")[0])
             return StatusError(f"HTTP {status}: the server redirects to {self.clean(target)}", status=status)
         if status == 404:  # noqa: PLR2004 - HTTP
             return StatusError(f"HTTP 404: there is no MCP endpoint at {self._transport.url}{says}", status=404)
-        unknown = status >= 500  # noqa: PLR2004 - HTTP
         return StatusError(
-            f"HTTP {status}{says}", status=status, retry_after=wait, outcome="unknown" if unknown else "refused"
+            f"HTTP {status}{says}",
+            status=status,
+            retry_after=_retry_after(refusal.headers.get("retry-after")),
+            outcome="unknown" if status >= 500 else "refused",  # noqa: PLR2004 - HTTP
         )
 
     def _excerpt(self, refusal: Refusal) -> str:
         kind = refusal.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in ("", "text/plain", "application/json"):
-            text = self.clean(refusal.body.decode(errors="replace"))
-            return f": {text}" if text else ""
-        return f" with a body of type {self.clean(kind)}"
+        if kind in ("", "text/plain"):
+            text = refusal.body.decode(errors="replace")
+        elif kind == "application/json":
+            text = _said(refusal.body)
+        else:
+            return f" with a body of type {self.clean(kind)}"
+        text = self.clean(text)
+        return f": {text}" if text else ""
+
+    def _veiled(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Return what a server said without our secrets."""
+        if isinstance(value, str):
+            for secret in list(self._secrets):
+                value = value.replace(secret, "***")
+        elif isinstance(value, list):
+            return [self._veiled(item) for item in value]
+        elif isinstance(value, dict):
+            return {self._veiled(name): self._veiled(item) for name, item in value.items()}
+        return value
 
 
 class _Initialized(msgspec.Struct):
@@ -322,6 +350,22 @@ def server_label(info: Any) -> str:  # noqa: ANN401 - whatever the server sent
     if not isinstance(info, dict):
         return ""
     return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))[:_EXCERPT]
+
+
+def _said(body: bytes) -> str:
+    """Return the texts of a JSON body: decoded, since escapes may spell a secret so that it is not found."""
+    try:
+        return ": ".join(_texts(msgspec.json.decode(body)))
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -149,6 +149,10 @@ class DeadlineError(BankError, TimeoutError):
         self.seconds = seconds
         self.operation = operation
 
+    def __str__(self) -> str:
+        sent = "; the request had been sent, so it may have run" if self.outcome == "unknown" else ""
+        return super().__str__() + sent
+
 
 class StatusError(BankError):
     """The server, or something before it, answered with an HTTP status other than success.

@@ -22,7 +22,8 @@ class Exchange:
 
     Attributes:
         deadline: The deadline of the call.
-        connect_limit: The most seconds a connection may take to come up.
+        connect_limit: The most seconds a connection may take to come up, TLS included.
+        connecting: The deadline of that, from the moment when it begins.
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
@@ -31,6 +32,7 @@ class Exchange:
     def __init__(self, deadline: Deadline, connect_limit: float) -> None:
         self.deadline = deadline
         self.connect_limit = connect_limit
+        self.connecting = deadline
         self.fresh = False
         self.sent = False
         self.received = 0
@@ -46,7 +48,7 @@ class Stream(httpcore.NetworkStream):
         """Read what is there, waiting no longer than the deadline."""
         exchange = cast("Exchange", timeout)
         try:
-            self._sock.settimeout(_left(exchange))
+            self._sock.settimeout(_left(exchange.deadline))
             data = self._sock.recv(max_bytes)
         except TimeoutError as error:
             raise httpcore.ReadTimeout from error
@@ -61,7 +63,7 @@ class Stream(httpcore.NetworkStream):
         view = memoryview(buffer)
         try:
             while view:
-                self._sock.settimeout(_left(exchange))
+                self._sock.settimeout(_left(exchange.deadline))
                 view = view[self._sock.send(view) :]
         except TimeoutError as error:
             raise httpcore.WriteTimeout from error
@@ -78,7 +80,7 @@ class Stream(httpcore.NetworkStream):
         """Speak TLS from here on."""
         exchange = cast("Exchange", timeout)
         try:
-            self._sock.settimeout(_left(exchange))
+            self._sock.settimeout(_left(exchange.deadline, exchange.connecting))
             self._sock = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
         except TimeoutError as error:
             self.close()
@@ -114,14 +116,14 @@ class DeadlineBackend(httpcore.NetworkBackend):
         """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
         exchange = cast("Exchange", timeout)
         exchange.fresh = True
-        limit = Deadline("connecting", exchange.connect_limit)
-        failure: OSError = OSError("no address")
+        exchange.connecting = Deadline("connecting", exchange.connect_limit)
+        failure: Exception = OSError("no address")
         try:
             for address in dict.fromkeys(
                 entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             ):
                 try:
-                    wait = min(_left(exchange), _left(exchange, limit))
+                    wait = _left(exchange.deadline, exchange.connecting)
                     sock = socket.create_connection((str(address), port), wait)
                 except OSError as error:
                     failure = error
@@ -130,7 +132,7 @@ class DeadlineBackend(httpcore.NetworkBackend):
                 stream = Stream(sock)
                 self._streams.add(stream)
                 return stream
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # a label of more than 63 letters is no OSError
             failure = error
         if isinstance(failure, TimeoutError):
             raise httpcore.ConnectTimeout from failure
@@ -142,11 +144,10 @@ class DeadlineBackend(httpcore.NetworkBackend):
             stream.close()
 
 
-def _left(exchange: Exchange, deadline: Deadline | None = None) -> float:
-    deadline = deadline or exchange.deadline
-    if deadline.passed():
+def _left(*deadlines: Deadline) -> float:
+    if any(deadline.passed() for deadline in deadlines):
         raise TimeoutError
-    return deadline.remaining()
+    return min(deadline.remaining() for deadline in deadlines)
 
 
 def _is_readable(sock: socket.socket) -> bool:

@@ -11,19 +11,18 @@ from importlib.resources import as_file, files
 from typing import Final, ParamSpec, TypeVar
 
 from hindsight_bank import (
+    ArgumentsError,
     Bank,
     BankError,
-    BasedOn,
     CredentialsError,
     DeadlineError,
-    Memory,
     NotFoundError,
     SettingsError,
     ToolError,
     __version__,
 )
-from hindsight_bank.cli import steps
-from hindsight_bank.cli.screen import Column, Screen
+from hindsight_bank.cli import steps, views
+from hindsight_bank.cli.screen import Screen
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,21 +35,12 @@ RECORDED_BANK: Final = "demo"
 _PATIENCE: Final = 120.0
 _PAUSE: Final = 0.25
 
-_FACTS: Final = (
-    Column("score", "bold", right=True),
-    Column("type"),
-    Column("text", share=2),
-    Column("said"),
-    Column("tags", "bright_black", share=1),
-)
-_MEMORIES: Final = (*_FACTS[1:], Column("facts", right=True))
-
 
 def run(args: Namespace) -> None:
     """Run the demo on a server, or replay the recording of one."""
     screen = Screen()
     screen.heading(f"hindsight-bank {__version__}")
-    screen.say("The main job in ten steps, each shown as it runs. The people are invented.")
+    screen.say("The main job, each step as the code that runs it. The people are invented.")
     if args.offline:
         screen.say("A replay of a conversation with a real server: nothing is sent, and no time is measured.")
         _replay(screen)
@@ -58,8 +48,10 @@ def run(args: Namespace) -> None:
         return
     bank_id = args.bank or f"{datetime.now(UTC).astimezone():demo-%Y%m%d-%H%M%S}"
     Demo(screen, live=True).run(args.url, bank_id, _key(args.key_env))
-    screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
-    screen.say(f"curl -X DELETE {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
+    if not args.bank:
+        key = f' -H "Authorization: Bearer ${args.key_env}"' if args.key_env else ""
+        screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
+        screen.say(f"curl -X DELETE{key} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
 
 
 def _replay(screen: Screen) -> None:
@@ -135,16 +127,7 @@ class Demo:
 
     def _health(self, bank: Bank) -> None:
         health = self._step(steps.health, bank)
-        answered = f"{health.seconds * 1000:.0f} ms" if self._live else "replayed"
-        self._screen.fields(
-            "health",
-            [
-                ("bank", health.bank.bank_id),
-                ("server", health.server),
-                ("protocol", health.protocol),
-                ("round trip", answered),
-            ],
-        )
+        views.health(self._screen, health, f"{health.seconds * 1000:.0f} ms" if self._live else "not measured")
 
     def _wait(self, bank: Bank) -> None:
         self._tell(steps.wait)
@@ -170,53 +153,31 @@ class Demo:
 
     def _recall(self, bank: Bank) -> None:
         found = self._step(steps.recall, bank).results
-        self._screen.rows(
-            _FACTS,
-            [
-                (
-                    f"{fact.scores.final:.2f}" if fact.scores else "",
-                    fact.fact_type,
-                    fact.text,
-                    _day(fact.mentioned_at),
-                    " ".join(fact.tags),
-                )
-                for fact in found
-            ],
-        )
+        views.facts(self._screen, found)
         self._screen.done(f"{len(found)} facts{self._took}")
 
     def _reflect(self, bank: Bank) -> None:
         try:
             answer = self._step(steps.reflect, bank)
-        except ToolError as error:  # a server without a language model does all the rest
-            self._caught(error)
+        except (ArgumentsError, ToolError) as error:  # a server before 0.7.0, or without a language model
+            views.caught(self._screen, error)
             return
-        self._screen.answer("reflect", answer.text, _grounds(answer.based_on))
+        views.reflection(self._screen, answer)
         tokens = f", {answer.usage.total_tokens} tokens" if answer.usage else ""
         self._screen.done(f"answered{self._took}{tokens}")
 
     def _browse(self, bank: Bank) -> None:
         memories = self._step(steps.browse, bank)
-        self._screen.rows(
-            _MEMORIES,
-            [
-                (item.fact_type, item.text, _day(item.mentioned_at), " ".join(item.tags), str(item.proof_count))
-                for item in memories
-            ],
-        )
+        views.memories(self._screen, memories)
         self._screen.done(f"{len(memories)} memories{self._took}")
-        memory = self._step(steps.fetch, bank, memories[0].id)
-        self._screen.fields("memory", _known(memory))
+        views.memory(self._screen, self._step(steps.fetch, bank, memories[0].id))
 
     def _errors(self, bank: Bank) -> None:
         for step in (steps.break_a_rule, steps.miss_a_memory):
             try:
                 self._step(step, bank)
             except BankError as error:
-                self._caught(error)
-
-    def _caught(self, error: BankError) -> None:
-        self._screen.caught(error, [("outcome", error.outcome)])
+                views.caught(self._screen, error)
 
 
 def code(step: Callable[..., object]) -> str:
@@ -238,29 +199,3 @@ def _refuse_used(bank: Bank) -> None:
             f"the bank {bank.bank_id} holds {total} memories already: the demo wants a new or empty one;"
             " leave out --bank and it makes its own"
         )
-
-
-def _day(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d}" if moment else ""
-
-
-def _grounds(based_on: BasedOn | None) -> list[tuple[str, str]]:
-    if based_on is None:
-        return []
-    facts = (*based_on.world, *based_on.experience, *based_on.observation, *based_on.mental_models)
-    return [(fact.fact_type, fact.text) for fact in facts]
-
-
-def _known(memory: Memory) -> list[tuple[str, str]]:
-    pairs = [
-        ("id", memory.id),
-        ("type", memory.type),
-        ("text", memory.text),
-        ("said", _day(memory.mentioned_at)),
-        ("occurred", _day(memory.occurred_start)),
-        ("entities", ", ".join(memory.entities)),
-        ("tags", " ".join(memory.tags)),
-        ("metadata", ", ".join(f"{name}={value}" for name, value in memory.metadata.items())),
-        ("sources", " / ".join(source.text for source in memory.source_memories)),
-    ]
-    return [(name, value) for name, value in pairs if value]

@@ -130,13 +130,13 @@ class Screen:
         with self._live(
             _form("{task.description}"), BarColumn(), _form("{task.completed:.0f}/{task.total:.0f}")
         ) as live:
-            yield Bar(live, live.add_task(what, total=total))
+            yield Bar(live, live.add_task(one_line(what), total=total))
 
     @contextmanager
     def spinner(self, what: str) -> Iterator[None]:
         """Show a spinner and the seconds while the block runs."""
         with self._live(SpinnerColumn(), _form("{task.description}"), _form("{task.elapsed:.0f} s")) as live:
-            live.add_task(what, total=None)
+            live.add_task(one_line(what), total=None)
             yield
 
     def _live(self, *columns: ProgressColumn) -> Progress:

@@ -115,4 +115,4 @@ def break_a_rule(bank: Bank) -> None:
 
 def miss_a_memory(bank: Bank) -> None:
     """Ask for what does not exist: what the server refuses raises too, in whichever way it says no."""
-    bank.get_memory("00000000-0000-0000-0000-000000000000")
+    bank.get_memory("00000000-0000-4000-8000-000000000000")

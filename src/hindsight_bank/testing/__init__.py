@@ -117,12 +117,13 @@ def played(context: AbstractContextManager[Cassette]) -> Iterator[Cassette]:
     with context as tape:
         recorded = 0 if tape.record_mode == "all" else len(tape)
         yield tape
+        where = tape._path  # noqa: SLF001 - `path` is missing in vcrpy 9.0
         unplayed = [request for index, request in enumerate(tape.requests[:recorded]) if not tape.play_counts[index]]
         if unplayed:
             lines = "".join(f"\n  {_summary(request)}" for request in unplayed)
-            raise AssertionError(f"{len(unplayed)} of {recorded} requests in {tape.path} were not made:{lines}")
+            raise AssertionError(f"{len(unplayed)} of {recorded} requests in {where} were not made:{lines}")
         if not len(tape):
-            raise AssertionError(f"there is no cassette {tape.path}, and no request was made")
+            raise AssertionError(f"there is no cassette {where}, and no request was made")
 
 
 def _summary(request: Request) -> str:

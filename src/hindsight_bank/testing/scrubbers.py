@@ -1,7 +1,6 @@
 """What must not be in a cassette, and what stands for it."""
 
 import itertools
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -58,14 +57,14 @@ def secrets(conversation: Iterable[Headers]) -> dict[str, str]:
 
 
 def hide(text: T, names: Mapping[str, str]) -> T:
-    """Return a text with each secret replaced, also where JSON or a URL spells it otherwise."""
+    """Return a text with each secret replaced, also where a URL, JSON, or JSON within JSON spells it otherwise."""
     if isinstance(text, bytes):
         return hide(text.decode("latin-1"), names).encode("latin-1")
-    spelt = {spell(secret): name for secret, name in names.items() for spell in (str, _in_json, quote)}
-    if not text or not spelt:
+    if not text or not names:
         return text
-    longest_first = sorted(spelt, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest_first)), lambda match: spelt[match[0]], text)
+    longest_first = sorted(names, key=len, reverse=True)
+    pattern = "|".join(f"({_escaped(secret)}|{re.escape(quote(secret))})" for secret in longest_first)
+    return re.sub(pattern, lambda match: names[longest_first[(match.lastindex or 1) - 1]], text)
 
 
 def few(headers: Headers, names: Mapping[str, str]) -> dict[str, list[str]]:
@@ -84,5 +83,8 @@ def unversioned(message: Json) -> Json:
     return message
 
 
-def _in_json(text: str) -> str:
-    return json.dumps(text)[1:-1]
+def _escaped(secret: str) -> str:
+    """Return a pattern of a secret in which JSON may have put backslashes, any number of times."""
+    return "".join(
+        r"\\+" if char == "\\" else rf"\\*{re.escape(char)}" if char in '"/' else re.escape(char) for char in secret
+    )

@@ -1,0 +1,122 @@
+"""The backing off as a state machine: any sequence of calls, failures and waits, against a model of it."""
+
+import random
+from typing import Any
+
+import pytest
+from clock import Clock, recall
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from hindsight_bank import (
+    AnswerLostError,
+    BankError,
+    ToolError,
+    UnreachableError,
+)
+from hindsight_bank.binding import Settings
+from hindsight_bank.connection import Connection, Link, Options
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.session import Client
+from hindsight_bank.transport import Limits
+
+
+class _FakeEndpoint:
+    """Counts how often it is closed."""
+
+    closed = 0
+
+    def close(self, *, hasty: bool = False) -> None:  # noqa: ARG002 - the endpoint's signature
+        self.closed += 1
+
+
+class _FakeLink(Link):
+    """A link whose calls end as told."""
+
+    def __init__(self) -> None:
+        super().__init__(_FakeEndpoint(), {}, "")  # type: ignore[arg-type]
+        self.bank_seen = True
+        self.ending: BankError | None = None
+
+    def call(self, tool: str, given: Any, deadline: Deadline) -> Any:  # noqa: ARG002 - the link's signature
+        if self.ending:
+            raise self.ending
+
+
+class _Connection(Connection):
+    """A connection whose links are as told."""
+
+    can_connect = True
+
+    def _connect(self, deadline: Deadline) -> Link:  # noqa: ARG002 - the connection's signature
+        if self.can_connect:
+            return _FakeLink()
+        error = UnreachableError("no")
+        self._fail(None, error)
+        raise error
+
+
+class BackoffMachine(RuleBasedStateMachine):
+    """Any sequence of calls, failures and waits, against a model of three numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        how = Options(client=Client("test", "1"), limits=Limits())
+        dice = random.Random(0).random  # noqa: S311 - dice
+        self.connection = _Connection(
+            Settings("http://localhost", "alice"), how, now=self.clock.now, sleep=self.clock.sleep, jitter=dice
+        )
+        self.failures, self.connected, self.links = 0, False, list[Link]()
+
+    def call(self, seconds: float = 1000) -> None:
+        recall(self.connection, seconds)
+
+    @rule()
+    def succeed(self) -> None:
+        before = len(self.clock.slept)
+        self.connection.can_connect = True
+        self.call()
+        assert len(self.clock.slept) - before <= (not self.connected)
+        self.failures, self.connected = 0, True
+        self.links = [*self.links, *([] if self.connection._link in self.links else [self.connection._link])]  # type: ignore[list-item]
+
+    @precondition(lambda self: self.connected)
+    @rule(doubtful=st.booleans())
+    def fail_on_the_link(self, *, doubtful: bool) -> None:
+        ending = AnswerLostError("cut") if doubtful else ToolError("no")
+        self.links[-1].ending = ending  # type: ignore[attr-defined]
+        with pytest.raises(type(ending)):
+            self.call()
+        self.links[-1].ending = None  # type: ignore[attr-defined]
+        if doubtful:
+            self.failures, self.connected = self.failures + 1, False
+
+    @precondition(lambda self: not self.connected)
+    @rule()
+    def fail_to_connect(self) -> None:
+        self.connection.can_connect = False
+        with pytest.raises(UnreachableError):
+            self.call()
+        self.failures += 1
+
+    @rule(seconds=st.floats(0, 40))
+    def let_time_pass(self, seconds: float) -> None:
+        self.clock.time += seconds
+
+    @invariant()
+    def the_delay_is_within_its_bounds(self) -> None:
+        left = self.connection._not_before - self.clock.time
+        assert left <= min(0.5 * 2 ** max(self.failures - 1, 0), 30)
+        assert all(0 < slept <= 30 for slept in self.clock.slept)
+
+    @invariant()
+    def a_link_is_closed_once_when_it_is_retired(self) -> None:
+        for link in self.links:
+            assert link.endpoint.closed == (link is not self.connection._link)  # type: ignore[attr-defined]
+            assert link.calls == 0
+
+
+BackoffMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestBackoff = BackoffMachine.TestCase

@@ -1,0 +1,297 @@
+"""From settings to answers: what connecting sends, who waits for whom, and what a call's end says of a write."""
+
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from conftest import OPENING, OpenBank, Serve, calls
+from wire_server import (
+    ANSWERS,
+    EVENTS,
+    GENERATIONS,
+    JSON,
+    PATIENCE,
+    TOOLS,
+    Generation,
+    Hindsight,
+    Move,
+    Play,
+    Request,
+    http,
+    over_and_over,
+    tool_result,
+)
+
+from hindsight_bank import (
+    AnswerLostError,
+    Bank,
+    BankError,
+    DeadlineError,
+    IncompatibleServer,
+    NotFoundError,
+    ProtocolError,
+    StatusError,
+    UnreachableError,
+)
+
+MISSING_BANK = {"error": "Bank 'alice' not found"}
+
+
+def old_server(generation: Generation = "stateful", **answers: Any) -> Hindsight:
+    """Return a Hindsight of before 0.8.5, known by a list_memories that takes no tags."""
+    fake = Hindsight(generation, answers)
+    fake.tools = [
+        {"name": tool["name"], "inputSchema": {"type": "object", "properties": {"limit": {}, "content": {}}}}
+        for tool in fake.tools
+    ]
+    return fake
+
+
+# -- connecting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_connecting_asks_for_the_tools_and_the_bank_and_nothing_else(
+    generation: Generation, serve: Serve, open_bank: OpenBank
+) -> None:
+    """House, tree: verified; issue 3: a bank is never made by connecting."""
+    bank = open_bank(server := serve(Hindsight(generation)))
+    assert server.log == []
+    bank.connect()
+    bank.connect()
+    assert server.log == [*OPENING[generation], "tools/list", "get_bank"]
+    del server.requests[:]
+    for call in calls(bank).values():
+        call()
+    assert server.log == list(TOOLS)
+    assert server.connections == 1
+
+
+def test_connecting_to_an_old_server_never_asks_for_the_bank(serve: Serve, open_bank: OpenBank) -> None:
+    """servers.md, fact 11: up to 0.7.2 get_bank makes the bank that it is asked for."""
+    bank = open_bank(server := serve(old_server()))
+    bank.connect()
+    assert server.log == [*OPENING["stateful"], "tools/list", "list_memories"]
+    assert server.requests[-1].arguments == {"limit": 1}
+
+
+@pytest.mark.parametrize(
+    ("fake", "label"),
+    [
+        (Hindsight("modern", {"get_bank": MISSING_BANK}), "get_bank"),
+        (old_server("modern", list_memories={**ANSWERS["list_memories"], "total": 0}), "list_memories"),
+    ],
+    ids=["new", "old"],
+)
+def test_a_missing_bank_is_an_error_unless_it_may_be_new(
+    fake: Hindsight, label: str, serve: Serve, open_bank: OpenBank
+) -> None:
+    """Case 16; `allow_new_bank`: only the retain that makes the bank goes through."""
+    server = serve(fake)
+    with pytest.raises(NotFoundError) as caught:
+        open_bank(server).retain("x")
+    assert (caught.value.what, caught.value.outcome) == ("bank", "not_sent")
+    assert server.log == ["tools/list", label]
+    del server.requests[:]
+    bank = open_bank(server, allow_new_bank=True)
+    with pytest.raises(NotFoundError):
+        bank.list_memories(limit=5)
+    bank.retain("x")
+    bank.list_memories(limit=5)
+    assert server.log == ["tools/list", label, label, "retain", "list_memories"]
+
+
+@pytest.mark.parametrize("missing", [["reflect"], ["get_bank", "retain"], list(TOOLS)], ids=len)
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_missing_tools_are_named(generation: Generation, missing: list[str], serve: Serve, open_bank: OpenBank) -> None:
+    """House, Errors: IncompatibleServer, with the server's own name where it tells it."""
+    fake = Hindsight(generation)
+    fake.tools = [tool for tool in fake.tools if tool["name"] not in missing]
+    with pytest.raises(IncompatibleServer) as caught:
+        open_bank(serve(fake)).connect()
+    assert set(caught.value.missing) == set(missing)
+    assert all(tool in str(caught.value) for tool in missing)
+    assert caught.value.server == ("" if generation == "modern" else "hindsight-mcp-server 1.1.0")
+    assert caught.value.outcome == "not_sent"
+
+
+def paged(fake: Hindsight, next_cursor: Callable[[str | None], Any]) -> Callable[[Request], Play]:
+    """Return a tools/list that serves one tool a page, by the numbers in its cursors."""
+    numbers: dict[Any, int] = {None: 0}
+
+    def listed(request: Request) -> Play:
+        cursor = request.message["params"].get("cursor")
+        number = numbers[cursor]
+        following = next_cursor(cursor)
+        numbers.setdefault(following, number + 1)
+        return fake.told(request, {"tools": fake.tools[number : number + 1], "nextCursor": following})
+
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("cursors", "pages"),
+    [({None: "", "": "c", "c": "d", "d": "e", "e": "f", "f": None}, 6), ({None: "a", "a": "a"}, 2)],
+)
+def test_pages_of_tools_are_read_to_their_end(
+    cursors: dict[str | None, str | None], pages: int, serve: Serve, open_bank: OpenBank
+) -> None:
+    """wire.md E10: the empty string is a cursor, and a repeated one is the end."""
+    fake = Hindsight()
+    fake.answers["tools/list"] = paged(fake, cursors.__getitem__)
+    bank = open_bank(server := serve(fake))
+    if pages == len(TOOLS):
+        bank.connect()
+    else:
+        with pytest.raises(IncompatibleServer):
+            bank.connect()
+    assert server.log.count("tools/list") == pages
+
+
+def test_a_server_that_pages_for_ever_is_left(serve: Serve, open_bank: OpenBank) -> None:
+    """wire.md E10; issue 3, item 2."""
+    fake = Hindsight()
+    fake.answers["tools/list"] = paged(fake, lambda cursor: str(int(cursor or 0) + 1))
+    bank = open_bank(server := serve(fake))
+    bank.connect()
+    assert server.log.count("tools/list") == 50
+
+
+@pytest.mark.parametrize("listed", [{}, {"tools": None}, {"tools": {}}, {"tools": [{}]}, {"tools": [1]}], ids=str)
+def test_a_list_that_is_none_breaks_the_protocol(listed: Any, serve: Serve, open_bank: OpenBank) -> None:
+    """Issue 3, item 1."""
+    fake = Hindsight()
+    fake.answers["tools/list"] = lambda request: fake.told(request, listed)
+    with pytest.raises(ProtocolError):
+        open_bank(serve(fake)).connect()
+
+
+# -- what became of a write --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("play", "kind"),
+    [
+        ([Move.CLOSE], AnswerLostError),
+        ([Move.RESET], AnswerLostError),
+        ([http(b"{}" * 9)[:-5], Move.CLOSE], AnswerLostError),
+        ([http(b"{", framing="close"), Move.CLOSE], ProtocolError),
+        ([http(b": ping\n", EVENTS, framing="close"), Move.CLOSE], AnswerLostError),
+        ([Move.HANG], DeadlineError),
+        (http(status=500), StatusError),
+        (http(status=502), StatusError),
+        (http(status=503), StatusError),
+        (http(status=202), ProtocolError),
+        (http(b"<html>", "text/html"), ProtocolError),
+    ],
+)
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_write_of_unknown_outcome_goes_out_once(
+    generation: Generation, play: Play, kind: type[BankError], serve: Serve, open_bank: OpenBank
+) -> None:
+    """Case 37; issue 3, item 6: whether it ran nobody knows, so nobody repeats it."""
+    bank = open_bank(server := serve(Hindsight(generation, {"retain": lambda _: play})), backoff="raise")
+    bank.connect()
+    with pytest.raises(kind) as caught:
+        bank.retain("x", timeout=0.3 if kind is DeadlineError else None)
+    assert caught.value.outcome == "unknown"
+    assert server.log.count("retain") == 1
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_write_on_a_connection_that_the_server_closed_meanwhile_goes_out_once(
+    generation: Generation, serve: Serve, open_bank: OpenBank
+) -> None:
+    """Case 47."""
+    fake = Hindsight(generation)
+    fake.answers["get_bank"] = lambda request: [fake.told(request, tool_result(ANSWERS["get_bank"])), Move.CLOSE]
+    bank = open_bank(server := serve(fake))
+    bank.connect()
+    server.wait_until_left()
+    assert bank.retain("x").status == "accepted"
+    assert server.log.count("retain") == 1
+
+
+def test_a_write_in_a_lost_session_is_repeated_once(serve: Serve, open_bank: OpenBank) -> None:
+    """Case 37: the server refused it unread."""
+    fake = Hindsight("stateful")
+    bank = open_bank(server := serve(fake))
+    bank.connect()
+    fake.sessions.clear()
+    assert bank.retain("x").status == "accepted"
+    assert server.log[-4:] == ["retain", "initialize", "notifications/initialized", "retain"]
+
+
+def test_a_write_that_found_no_server_was_not_sent() -> None:
+    """Case 37: safe to repeat."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        bank = Bank(f"http://127.0.0.1:{sock.getsockname()[1]}", "alice")
+    with pytest.raises(UnreachableError) as caught:
+        bank.retain("x")
+    assert caught.value.outcome == "not_sent"
+    bank.close()
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_time_of_a_call_is_its_own_before_the_banks(
+    tool: str, kind: str, serve: Serve, open_bank: OpenBank
+) -> None:
+    """Cases 6 and 48: on each tool, with a JSON answer that stops and with heartbeats that do not."""
+    fake = Hindsight()
+    server = serve(fake)
+
+    def endless(_: Request) -> Play:
+        return itertools.chain([http(b"", kind, framing="close")], over_and_over(b": ping\n\n", 0.02))
+
+    for bank_timeout, call_timeout in ((100, 0.3), (0.3, None)):
+        bank = open_bank(server, timeout=bank_timeout)
+        bank.connect(timeout=PATIENCE)
+        fake.answers[tool] = endless
+        began = time.monotonic()
+        with pytest.raises(DeadlineError) as caught:
+            calls(bank)[tool](timeout=call_timeout)
+        assert 0.3 <= time.monotonic() - began < PATIENCE / 2
+        assert (caught.value.seconds, caught.value.operation) == (0.3, tool)
+        assert caught.value.outcome == "unknown"
+        del fake.answers[tool]
+
+
+def test_a_deadline_that_passes_while_connecting_leaves_the_call_unsent(serve: Serve, open_bank: OpenBank) -> None:
+    """Issue 3, items 3 and 6: and the error does not say otherwise."""
+    fake = Hindsight("modern", {"tools/list": lambda _: [Move.HANG]})
+    with pytest.raises(DeadlineError) as caught:
+        open_bank(serve(fake)).retain("x", timeout=0.3)
+    assert caught.value.outcome == "not_sent"
+    assert "may have run" not in str(caught.value)
+
+
+def test_waiting_for_another_threads_connecting_has_its_deadline(serve: Serve, open_bank: OpenBank) -> None:
+    """Issue 3, item 3."""
+    connecting, release = threading.Event(), threading.Event()
+    fake = Hindsight()
+
+    def slow(request: Request) -> Play:
+        connecting.set()
+        return [release, fake.told(request, {"tools": fake.tools})]
+
+    fake.answers["tools/list"] = slow
+    bank = open_bank(server := serve(fake))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(bank.recall, "x")
+        assert connecting.wait(PATIENCE)
+        with pytest.raises(DeadlineError) as caught:
+            bank.recall("x", timeout=0.3)
+        assert caught.value.outcome == "not_sent"
+        release.set()
+        first.result()
+    assert server.log == ["tools/list", "get_bank", "recall"]

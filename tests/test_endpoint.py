@@ -1,0 +1,374 @@
+"""One request and its answer: what is taken for the answer, what is not, and which error says so."""
+
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import DONE, OpenEndpoint, Serve, ask
+from wire_server import (
+    EVENTS,
+    JSON,
+    PATIENCE,
+    Hindsight,
+    Move,
+    Play,
+    Request,
+    WireServer,
+    encoded,
+    error,
+    http,
+    result,
+    sse,
+    tool_result,
+)
+
+from hindsight_bank import (
+    AnswerLostError,
+    ArgumentsError,
+    BankError,
+    ProtocolError,
+    RPCError,
+    StatusError,
+    UnauthorizedError,
+)
+from hindsight_bank.endpoint import Endpoint, _retry_after
+
+
+def refuse(endpoint: Endpoint) -> BankError:
+    with pytest.raises(BankError) as caught:
+        ask(endpoint)
+    return caught.value
+
+
+# -- whose answer it is ------------------------------------------------------------------------------------------------
+
+FOREIGN: list[dict[str, Any]] = [{"id": other} for other in ("1", 1.0, True, "01", 2, 0, -1, None)] + [{}]
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize("own", FOREIGN, ids=str)
+def test_a_result_with_another_id_is_not_ours(
+    own: dict[str, Any], kind: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 80, as decided: ours is the integer 1, and nothing else is."""
+    message = {"jsonrpc": "2.0", "result": DONE, **own}
+    endpoint = open_endpoint(serve(lambda _: http(encoded(message) if kind == JSON else sse(message), kind)))
+    caught = refuse(endpoint)
+    assert isinstance(caught, AnswerLostError)
+    assert caught.outcome == "unknown"
+
+
+def test_the_answer_is_found_among_what_is_not_ours(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md E6, S5, S8: foreign results, stray errors, notifications and requests of any id come before it."""
+
+    def script(request: Request) -> Play:
+        foreign = [{"jsonrpc": "2.0", "result": {"ok": False}, **own} for own in FOREIGN]
+        stray = [error(-32603, "stray", None), error(-32603, "stray", "server-error"), error(-32603, "foreign", 99)]
+        traffic = [{"jsonrpc": "2.0", "method": "ping", "id": own} for own in (request.id, "1", 0, None)]
+        noise = [{"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}]
+        return http(sse(*foreign, *stray, *traffic, *noise, result(request, DONE)), EVENTS)
+
+    assert ask(open_endpoint(server := serve(script))) == DONE
+    assert server.log == ["recall"]
+
+
+@pytest.mark.parametrize("own", ["1", 1.0, True, None, "server-error", ""], ids=str)
+@pytest.mark.parametrize(("status", "kind"), [(200, JSON), (200, EVENTS), (409, JSON), (422, JSON)])
+def test_an_error_that_nobody_could_address_is_ours(
+    own: Any, status: int, kind: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 81: null and placeholder ids, as the only answer to our request."""
+    message = error(-32602, "bad\nparams", own, why=1)
+    body = encoded(message) if kind == JSON else sse(message)
+    caught = refuse(open_endpoint(serve(lambda _: http(body, kind, status=status))))
+    assert isinstance(caught, RPCError)
+    assert (caught.code, caught.message, caught.data, caught.outcome) == (-32602, "bad params", {"why": 1}, "refused")
+
+
+def test_an_error_with_our_id_is_raised(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """JSON-RPC 2.0, 5.1: an internal error may have come after the work was done."""
+    endpoint = open_endpoint(serve(lambda request: http(encoded(error(-32603, "oh", request.id)))))
+    caught = refuse(endpoint)
+    assert isinstance(caught, RPCError)
+    assert (caught.code, caught.outcome) == (-32603, "unknown")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"x", b"{", b"[]", b"1", b"null", b'"x"', b"{}", b'{"jsonrpc":"1.0","id":1,"result":{}}'),
+        *(b'{"jsonrpc":"2.0","id":1}', b'{"jsonrpc":"2.0","id":1,"error":"x"}', b'{"jsonrpc":"2.0","id":{}}'),
+        *(b'{"jsonrpc":"2.0","id":1,"result":{}}{}', b"[" * 100_000, b"\xef\xbb\xbf{}"),
+    ],
+    ids=lambda body: body[:40].decode(),
+)
+def test_an_answer_that_is_not_json_rpc_breaks_the_protocol(
+    body: bytes, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Issue 3, item 1: a whole answer that means nothing."""
+    caught = refuse(open_endpoint(serve(lambda _: http(body))))
+    assert isinstance(caught, ProtocolError)
+    assert caught.outcome == "unknown"
+    assert len(str(caught)) < 200
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [b"", b": ping\n\n", b"id: 1\nretry: 500\ndata:\n\n", sse({"jsonrpc": "2.0", "method": "notifications/x"})],
+)
+def test_a_stream_that_ends_without_an_answer_is_lost_at_once(
+    stream: bytes, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Cases 43 and 45: no timeout, no empty result, no resuming."""
+    assert isinstance(refuse(open_endpoint(server := serve(lambda _: http(stream, EVENTS)))), AnswerLostError)
+    assert server.log == ["recall"]
+
+
+def test_an_accepted_request_is_not_waited_for(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md S2: 202 is for notifications."""
+    caught = refuse(open_endpoint(serve(lambda _: http(status=202))))
+    assert isinstance(caught, ProtocolError)
+    assert caught.outcome == "unknown"
+
+
+@pytest.mark.parametrize("last", [Move.RESET, Move.HANG])
+def test_what_comes_after_the_answer_does_no_harm(last: Move, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md S12: the rest of the stream is read for the connection's sake only, and briefly."""
+
+    def script(request: Request) -> Play:
+        whole = http([sse(result(request, DONE)), b": garbage \xff"], EVENTS, framing="chunked")
+        return [whole.removesuffix(b"0\r\n\r\n"), last]
+
+    assert ask(open_endpoint(serve(script))) == DONE
+
+
+# -- requests of the server's ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [0, 1, "x", "1"])
+@pytest.mark.parametrize(
+    ("method", "reply"),
+    [("ping", {"result": {}})]
+    + [
+        (method, {"error": {"code": -32601, "message": "Method not found"}})
+        for method in ("elicitation/create", "sampling/createMessage", "roots/list", "no/such")
+    ],
+)
+@pytest.mark.parametrize("generation", ["stateful", "stateless"])
+def test_requests_of_a_handshake_server_are_answered_on_the_side(
+    generation: Any, method: str, reply: dict[str, Any], own: Any, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md S6 and E6: the server goes on when it has our reply; ids collide with ours."""
+    replied = threading.Event()
+    fake = Hindsight(generation)
+
+    def recall(request: Request) -> Play:
+        asked = sse({"jsonrpc": "2.0", "id": own, "method": method, "params": {}})
+        told = sse(result(request, DONE))
+        head = http(asked, EVENTS, framing="chunked").removesuffix(b"0\r\n\r\n")
+        return [head, replied, b"%x\r\n%s\r\n0\r\n\r\n" % (len(told), told)]
+
+    def response(_: Request) -> Play:
+        replied.set()
+        return http(status=202)
+
+    fake.answers = {"recall": recall, "response": response}
+    server = serve(fake)
+    assert ask(open_endpoint(server)) == DONE
+    sent = next(request for request in server.requests if request.label == "response")
+    assert sent.message == {"jsonrpc": "2.0", "id": own, **reply}
+    assert sent.headers["mcp-protocol-version"] == "2025-11-25"
+    assert (sent.session in fake.sessions) == (generation == "stateful")
+
+
+@pytest.mark.parametrize("move", [Move.HANG, Move.RESET, Move.CLOSE])
+def test_a_server_that_does_not_take_our_reply_cannot_hold_up_the_call(
+    move: Move, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Ours: the reply is a courtesy, and the answer may be there already."""
+
+    def recall(request: Request) -> Play:
+        return http(sse({"jsonrpc": "2.0", "id": 0, "method": "ping"}, result(request, DONE)), EVENTS)
+
+    fake = Hindsight("stateful", {"recall": recall, "response": lambda _: [move]})
+    began = time.monotonic()
+    assert ask(open_endpoint(serve(fake))) == DONE
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+STATUSES = [400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 413, 414, 415, 418, 421, 422, 425, 426, 428, 429]
+STATUSES += [431, 451, 500, 501, 502, 503, 504, 505, 507, 511, 524, 599]
+BODIES: dict[str, tuple[bytes, str | None]] = {
+    "empty": (b"", None),
+    "text": (b"No \x1b[31mway\r\n\xff" + b"!" * 9999, "text/plain"),
+    "HTML": (b"<html>" + b"<p>x</p>" * 9999, "text/html; charset=utf-8"),
+    "JSON": (b'{"detail":"No way"}', JSON),
+    "JSON-RPC": (encoded(error(-32000, "No way")), JSON),
+    "events": (sse({"error": "No way"}), EVENTS),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_refusal_is_an_error_at_once_and_keeps_its_status(
+    status: int, body: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Cases 26, 41, 50, 64: whatever the body; a JSON-RPC error in a 4xx is preferred, but for 401, 403 and 429."""
+    text, kind = BODIES[body]
+    caught = refuse(open_endpoint(serve(lambda _: http(text, kind, status=status))))
+    assert caught.outcome == ("unknown" if status >= 500 else "refused")
+    assert len(str(caught)) < 500
+    assert str(caught).isprintable()
+    assert "<" not in str(caught)
+    if isinstance(caught, RPCError):
+        assert body == "JSON-RPC"
+        assert (caught.code, caught.message) == (-32000, "No way")
+        assert status < 500
+        assert status not in (401, 403, 429)
+        return
+    assert type(caught) is (UnauthorizedError if status in (401, 403) else StatusError)
+    assert isinstance(caught, StatusError)
+    assert caught.status == status
+    assert f"HTTP {status}" in str(caught)
+    if body in ("text", "JSON", "JSON-RPC"):
+        assert re.search("No .*way", str(caught))
+
+
+@pytest.mark.parametrize("move", [Move.RESET, Move.CLOSE])
+def test_a_refusal_whose_body_is_cut_is_still_that_refusal(
+    move: Move, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Ours: the status line says enough."""
+    cut = http(b"x" * 99, "text/plain", status=503)[:-9]
+    caught = refuse(open_endpoint(serve(lambda _: [cut, move])))
+    assert isinstance(caught, StatusError)
+    assert caught.status == 503
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((None, None), ("7", 7.0), ("0", 0.0), ("-7", 0.0), ("9" * 400, None), ("9" * 5000, None), ("soon", None)),
+        *(("", None), ("1.5", None), ("inf", None), ("nan", None), ("1e3", None), ("é", None), ("\u0967", 1.0)),
+        *(("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("Mon, 01 Jan 0001 00:00:00 -0000", 0.0), ("Fri, 99 Foo", None)),
+    ],
+)
+def test_retry_after_is_a_number_a_date_or_nothing(value: str | None, expected: float | None) -> None:
+    """RFC 9110, 10.2.3; issue 3, item 5: nonsense and huge values included."""
+    assert _retry_after(value) == expected
+
+
+def test_retry_after_may_be_a_date_to_come() -> None:
+    """RFC 9110, 10.2.3."""
+    seconds = _retry_after("Fri, 31 Dec 2399 23:59:59 GMT")
+    assert seconds is not None
+    assert seconds > 1e9
+
+
+# -- redirects ---------------------------------------------------------------------------------------------------------
+
+
+def redirecting(status: int, location: Callable[[Request], str]) -> Callable[[Request], Play]:
+    """Return a script that redirects what comes to the bank's endpoint and answers what comes elsewhere."""
+
+    def script(request: Request) -> Play:
+        if request.path == "/mcp/alice/":
+            return http(status=status, headers={"location": location(request)})
+        return http(encoded(result(request, DONE)))
+
+    return script
+
+
+@pytest.mark.parametrize("status", [307, 308])
+@pytest.mark.parametrize("location", ["/other?x=1", "other", "http://{host}/other", "//{host}/other"])
+def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
+    location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Issue 3, item 8; case 65: by hand, with the body, and not remembered."""
+    server = serve(redirecting(status, lambda request: location.format(host=request.headers["host"])))
+    assert ask(open_endpoint(server, key="k")) == DONE
+    first, second = server.requests
+    assert (second.verb, second.body) == ("POST", first.body)
+    assert second.headers == first.headers
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
+@pytest.mark.parametrize("location", ["http://{other}/x?token=canary", "//u:canary@{other}/x#canary", "http://[/"])
+def test_no_byte_reaches_another_origin(location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 8; cases 66 and 68; wire.md Z2: the target is named without query and userinfo."""
+    other = serve(Hindsight())
+    target = location.format(other=f"127.0.0.1:{other.port}")
+    server = serve(redirecting(status, lambda _: target))
+    caught = refuse(open_endpoint(server, key="secret"))
+    assert isinstance(caught, StatusError)
+    assert (caught.status, caught.outcome) == (status, "refused")
+    assert "canary" not in str(caught)
+    assert "[" in target or f"127.0.0.1:{other.port}/x" in str(caught)
+    assert not other.connections
+    assert server.log == ["recall"]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+def test_a_redirect_that_would_turn_the_post_into_a_get_is_an_error(
+    status: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 66, on the same origin too."""
+    caught = refuse(open_endpoint(server := serve(redirecting(status, lambda _: "/other"))))
+    assert isinstance(caught, StatusError)
+    assert "redirects to /other" in str(caught)
+    assert server.log == ["recall"]
+
+
+@pytest.mark.parametrize("location", [None, "", "/mcp/alice/", "{n}"])
+def test_redirects_in_a_circle_end(location: str | None, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 8: bounded, whatever the server says."""
+    numbers = itertools.count()
+
+    def script(_: Request) -> Play:
+        told = {} if location is None else {"location": location.format(n=next(numbers))}
+        return http(status=307, headers=told)
+
+    caught = refuse(open_endpoint(server := serve(script)))
+    assert isinstance(caught, StatusError)
+    assert caught.status == 307
+    assert len(server.requests) <= 4
+
+
+# -- the request -------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 2; wire.md H12: counted in encoded bytes, and the limit is the largest that goes out."""
+    server = serve(lambda request: http(encoded(result(request, DONE))))
+    endpoint = open_endpoint(server, request=2000)
+    endpoint._ids = itertools.repeat(1)  # type: ignore[assignment]  # ids of one length
+    ask(endpoint, query="é" * 400)
+    room = 2000 - len(server.requests[0].body)
+    ask(endpoint, query="é" * 400 + "x" * room)
+    assert len(server.requests[1].body) == 2000
+    with pytest.raises(ArgumentsError, match="2001 bytes, more than max_request_bytes=2000") as caught:
+        ask(endpoint, query="é" * 400 + "x" * (room + 1))
+    assert caught.value.outcome == "not_sent"
+    assert len(server.requests) == 2
+
+
+def test_a_key_travels_with_every_request(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md Z1 and H3: POST and DELETE, in one header only."""
+    fake = Hindsight("stateful", {"recall": lambda request: fake.told(request, tool_result({}))})
+    server: WireServer = serve(fake)
+    endpoint = open_endpoint(server, key="the-key")
+    ask(endpoint)
+    endpoint.close()
+    assert server.log == ["recall", "DELETE", "initialize", "notifications/initialized", "recall", "DELETE"]
+    for request in server.requests:
+        assert request.headers["authorization"] == "Bearer the-key"
+        assert request.headers["accept"] == "application/json, text/event-stream"
+        assert request.headers["accept-encoding"] == "identity"
+        assert request.head.lower().count(b"the-key") == 1
+        assert request.path == "/mcp/alice/"

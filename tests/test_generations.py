@@ -1,0 +1,210 @@
+"""Which generation of the protocol a server speaks, as seen on the wire."""
+
+import itertools
+from typing import Any
+
+import pytest
+from conftest import DONE, OpenEndpoint, Serve, ask, fake_server, initialized
+from wire_server import (
+    JSON,
+    encoded,
+    error,
+    http,
+    result,
+)
+
+from hindsight_bank import (
+    IncompatibleServer,
+    ProtocolError,
+    RPCError,
+    StatusError,
+)
+
+HANDSHAKE = ["initialize", "notifications/initialized"]
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+def test_a_modern_server_is_asked_at_once(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md N2, N3, H6, M1, M2, section 5: one POST, which says what it is in headers and `_meta`."""
+    endpoint = open_endpoint(server := serve(fake_server("modern")))
+    assert ask(endpoint, query="q") == DONE
+    assert ask(endpoint) == DONE
+    endpoint.close()
+    assert server.log == ["recall", "recall"]
+    first = server.requests[0]
+    assert first.headers["mcp-protocol-version"] == MODERN == endpoint.revision
+    assert (first.headers["mcp-method"], first.headers["mcp-name"]) == ("tools/call", "recall")
+    assert first.session is None
+    assert first.message["params"]["_meta"] == {
+        META + "protocolVersion": MODERN,
+        META + "clientInfo": {"name": "test", "version": "1"},
+        META + "clientCapabilities": {},
+    }
+
+
+def test_a_stateful_server_gets_a_session_and_no_orphan(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md N5 to N9, H4, H5, X3; case 34: the refused probe leaves nothing behind."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    assert ask(endpoint)["ok"]
+    assert server.log == ["recall", "DELETE", *HANDSHAKE, "recall"]
+    _, orphan, initialize, noted, call = server.requests
+    assert orphan.session == "orphan-1"
+    assert "mcp-protocol-version" not in initialize.headers
+    assert initialize.session is None
+    assert initialize.message["params"] == {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    assert "id" not in noted.message
+    for request in (noted, call):
+        assert (request.session, request.headers["mcp-protocol-version"]) == ("session-2", "2025-11-25")
+    assert "_meta" not in call.message["params"]
+    assert "mcp-name" not in call.headers
+    assert fake.sessions == {"session-2"}
+    ids = [request.id for request in server.requests if request.id is not None]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_stateless_server_gets_no_session_id_ever(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Case 33; wire.md X4, X6: and nothing is deleted."""
+    endpoint = open_endpoint(server := serve(fake_server("stateless")))
+    assert ask(endpoint)["ok"]
+    assert ask(endpoint)["ok"]
+    endpoint.close()
+    assert server.log == ["recall", *HANDSHAKE, "recall", "recall"]
+    assert not any(request.session for request in server.requests)
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2025-06-18", "2025-03-26"])
+def test_the_server_picks_the_revision(revision: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md N5, H4; case 34: asked with JSON or with events."""
+    fake = fake_server("stateless", initialize=lambda request: initialized(request, None, protocolVersion=revision))
+    endpoint = open_endpoint(server := serve(fake))
+    assert ask(endpoint)["ok"]
+    assert endpoint.revision == revision
+    assert [request.headers["mcp-protocol-version"] for request in server.requests[2:]] == [revision] * 2
+
+
+@pytest.mark.parametrize("revision", ["1999-01-01", "", MODERN, "2024-11-05"])
+def test_a_revision_that_we_do_not_speak_ends_the_handshake(
+    revision: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md N5; case 34: and the next call starts anew."""
+    fake = fake_server("stateful", initialize=lambda request: initialized(request, protocolVersion=revision))
+    endpoint = open_endpoint(server := serve(fake))
+    for _ in range(2):
+        with pytest.raises(IncompatibleServer):
+            ask(endpoint)
+    assert server.log == ["recall", "DELETE", "initialize"] * 2
+    assert "given" not in [request.session for request in server.requests]
+
+
+@pytest.mark.parametrize(
+    "value", [{}, [], None, {"protocolVersion": 5}, {"protocolVersion": None}, {"capabilities": {}}], ids=str
+)
+def test_a_handshake_without_a_revision_breaks_the_protocol(
+    value: Any, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 34."""
+    fake = fake_server("stateless", initialize=lambda request: http(encoded(result(request, value))))
+    with pytest.raises(ProtocolError):
+        ask(open_endpoint(serve(fake)))
+
+
+@pytest.mark.parametrize("session", ["a b", "\x7f", "é", "a\tb", "", " "])
+def test_a_session_id_that_no_header_may_carry_is_not_echoed(
+    session: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md H5: visible ASCII; an empty one is none."""
+    fake = fake_server("stateless", initialize=lambda request: initialized(request, session))
+    endpoint = open_endpoint(server := serve(fake))
+    if session.strip():
+        with pytest.raises(ProtocolError, match="session id"):
+            ask(endpoint)
+    else:
+        assert ask(endpoint)["ok"]
+    assert not any(request.session for request in server.requests)
+
+
+@pytest.mark.parametrize("orphan", ["a b", "\x7f", "é", "", "fine"])
+def test_an_orphan_is_deleted_if_its_id_can_be_said(orphan: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md N9: best effort, whatever the refusal carries."""
+    fake = fake_server("stateless")
+    refusal = http(encoded(error(-32600, "Missing session ID")), status=400, headers={"mcp-session-id": orphan})
+    server = serve(lambda request: refusal if "mcp-method" in request.headers else fake(request))
+    assert ask(open_endpoint(server))["ok"]
+    assert server.log == ["recall", *(["DELETE"] if orphan == "fine" else []), *HANDSHAKE, "recall"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 408, 413, 425, 429, 500, 502, 503, 504])
+def test_what_says_nothing_of_the_generation_is_no_verdict(
+    status: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md N8: no initialize follows, and the next call is in the modern form again; case 42."""
+    plays = iter([http(status=status), None])
+    fake = fake_server("modern")
+    server = serve(lambda request: next(plays) or fake(request))
+    endpoint = open_endpoint(server)
+    with pytest.raises(StatusError):
+        ask(endpoint)
+    assert ask(endpoint) == DONE
+    assert server.log == ["recall", "recall"]
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (400, -32022)])
+def test_a_modern_error_is_raised_and_no_handshake_follows(
+    status: int, code: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md N3: a recognised modern error means a modern server."""
+    server = serve(lambda request: http(encoded(error(code, "no", request.id)), status=status))
+    with pytest.raises(IncompatibleServer if code == -32022 else RPCError):
+        ask(open_endpoint(server))
+    assert server.log == ["recall"]
+
+
+@pytest.mark.parametrize(
+    ("supported", "log"),
+    [
+        (["2025-11-25"], ["recall", *HANDSHAKE, "recall"]),
+        (["2099-01-01", "2025-06-18"], ["recall", *HANDSHAKE, "recall"]),
+        ([MODERN], ["recall", "recall"]),
+        ([MODERN, "2025-11-25"], ["recall", "recall"]),
+        (["2099-01-01"], ["recall"]),
+        ([], ["recall"]),
+        ("2025-11-25", ["recall"]),
+        ([None, 1, {}], ["recall"]),
+    ],
+    ids=str,
+)
+def test_a_list_of_supported_revisions_decides(
+    supported: Any, log: list[str], serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md N4: a mutual revision once more, a handshake revision by handshake, else the end."""
+    fake = fake_server("modern" if MODERN in supported else "stateless")
+    refusal = http(encoded(error(-32022, "Unsupported protocol version", 1, supported=supported)), status=400)
+    plays = itertools.chain([refusal], itertools.repeat(None))
+    server = serve(lambda request: next(plays) or fake(request))
+    endpoint = open_endpoint(server)
+    if len(log) > 1:
+        assert ask(endpoint)["ok"]
+    else:
+        with pytest.raises(IncompatibleServer, match="no protocol revision of ours"):
+            ask(endpoint)
+    assert server.log == log
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"), [(b'{"detail":"Not Found"}', JSON), (b"Not Found", "text/plain"), (b"<html>", "text/html")]
+)
+def test_a_wrong_url_is_named_and_not_taken_for_a_lost_session(
+    body: bytes, kind: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 24: 404 to initialize, and no loop."""
+    server = serve(lambda _: http(body, kind, status=404))
+    with pytest.raises(StatusError, match=f"no MCP endpoint at {server.url}/mcp/alice/") as caught:
+        ask(open_endpoint(server))
+    assert (caught.value.status, caught.value.outcome) == (404, "refused")
+    assert server.log == ["recall", "initialize"]

@@ -1,0 +1,288 @@
+"""Sockets on a deadline: nothing on the wire makes a call last longer than it may."""
+
+import itertools
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from conftest import OpenTransport, Serve
+from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
+
+from hindsight_bank import BankError, DeadlineError, UnreachableError
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.network import DeadlineBackend
+from hindsight_bank.transport import Limits, Transport
+
+PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
+SHORT = 0.3
+EVENT = b"data: 1\n\n"
+
+
+def patient() -> Deadline:
+    return Deadline("recall", PATIENCE)
+
+
+def post(transport: Transport, deadline: Deadline, body: bytes = b"{}") -> list[bytes]:
+    with transport.post([], body, deadline) as reply:
+        return list(reply.messages())
+
+
+def expire(transport: Transport, body: bytes = b"{}") -> DeadlineError:
+    """Post with a short deadline and return its error; the bound says in time, however slow the machine."""
+    began = time.monotonic()
+    with pytest.raises(DeadlineError) as caught:
+        post(transport, Deadline("recall", SHORT), body)
+    assert SHORT <= time.monotonic() - began < PATIENCE / 2
+    assert (caught.value.seconds, caught.value.operation) == (SHORT, "recall")
+    return caught.value
+
+
+# -- deadlines ---------------------------------------------------------------------------------------------------------
+
+HEAD = http(b"", EVENTS, framing="chunked").removesuffix(b"0\r\n\r\n")
+
+
+def chunks(piece: bytes) -> Iterator[Step]:
+    return over_and_over(b"%x\r\n%s\r\n" % (len(piece), piece), 0.02)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda: [Move.HANG],
+        lambda: [HEAD, Move.HANG],
+        lambda: [HEAD[:20], Move.HANG],
+        lambda: drip(HEAD * 100),
+        lambda: over_and_over(b"HTTP/1.1 100 Continue\r\n\r\n", 0.02),
+        lambda: itertools.chain([HEAD], chunks(b": ping\n\n")),
+        lambda: itertools.chain([HEAD], chunks(b"x")),
+        lambda: itertools.chain([HEAD], chunks(b"event: ping\ndata: 1\n\n")),
+        lambda: itertools.chain([http(b"", framing="close")], over_and_over(b" ", 0.02)),
+        lambda: itertools.chain([http(b"", EVENTS, status=500, framing="close")], over_and_over(b" ", 0.02)),
+    ],
+    ids=[
+        *("silence", "headers, then silence", "half a header", "slow headers", "endless interim answers"),
+        *("heartbeats", "an endless line, dripped", "foreign events", "a JSON body, dripped", "a refusal, dripped"),
+    ],
+)
+def test_no_server_can_stretch_a_call(play: Callable[[], Play], serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 3; cases 48 and 61; wire.md C3: every read is given what is left, not a time of its own."""
+    transport = open_transport(serve(lambda _: play()))
+
+    def read(transport: Transport, deadline: Deadline) -> None:
+        with transport.post([], b"{}", deadline) as reply:
+            reply.refusal() if reply.status == 500 else list(reply.messages())
+
+    began = time.monotonic()
+    with pytest.raises(DeadlineError, match="recall was not done") as caught:
+        read(transport, Deadline("recall", SHORT))
+    assert SHORT <= time.monotonic() - began < PATIENCE / 2
+    assert (caught.value.seconds, caught.value.operation) == (SHORT, "recall")
+    assert caught.value.outcome == "unknown"
+
+
+def test_a_slow_reader_of_the_request_cannot_stretch_a_call(serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 3: the deadline covers writes; a request that is not whole cannot have run."""
+    transport = open_transport(serve(lambda _: b"", greeting=[Move.HANG], buffer=4096))
+    assert expire(transport, b"x" * 8 * 2**20).outcome == "not_sent"
+
+
+def test_a_slow_tls_handshake_cannot_stretch_a_call(serve: Serve) -> None:
+    """Issue 3, item 3: connect, TLS included."""
+    server = serve(lambda _: b"", greeting=[Move.HANG])
+    with closing(Transport(server.url.replace("http:", "https:"), Limits())) as transport:
+        assert expire(transport).outcome == "not_sent"
+
+
+def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 3: ours."""
+    server = serve(lambda _: http(b"1"))
+    with pytest.raises(DeadlineError) as caught:
+        post(open_transport(server), Deadline("recall", 0.0))
+    assert caught.value.outcome == "not_sent"
+    assert not server.connections
+
+
+def test_an_endless_deadline_is_no_fault(serve: Serve, open_transport: OpenTransport) -> None:
+    """Ours: `math.inf` must not overflow a C timeout."""
+    assert post(open_transport(serve(lambda _: http(b"1"))), Deadline("recall", float("inf"))) == [b"1"]
+
+
+# -- connecting --------------------------------------------------------------------------------------------------------
+
+
+def unreached(url: str, limits: Limits = Limits()) -> UnreachableError:  # noqa: B008 - frozen
+    with closing(Transport(url, limits)) as transport, pytest.raises(UnreachableError) as caught:
+        post(transport, patient())
+    assert caught.value.outcome == "not_sent"
+    return caught.value
+
+
+def closed_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+    return port
+
+
+def test_a_refused_connection_is_unreachable() -> None:
+    """Case 37: nothing was sent, so that repeating is safe."""
+    assert "no connection to the server" in str(unreached(f"http://127.0.0.1:{closed_port()}/"))
+
+
+def test_a_connection_that_does_not_come_up_ends_at_the_connect_limit() -> None:
+    """Issue 3, item 3: a listener whose queue is full leaves connections pending."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        waiting = [socket.socket() for _ in range(4)]
+        for sock in waiting:
+            sock.setblocking(False)
+            sock.connect_ex(address)
+        began = time.monotonic()
+        error = unreached(f"http://127.0.0.1:{address[1]}/", Limits(connect=SHORT))
+        assert "within 0.3 s" in str(error)
+        assert time.monotonic() - began < PATIENCE / 2
+        for sock in waiting:
+            sock.close()
+
+
+def test_a_slow_tls_handshake_ends_at_the_connect_limit(serve: Serve) -> None:
+    """Bank, `connect_timeout`: one TCP and TLS connection."""
+    server = serve(lambda _: b"", greeting=[Move.HANG])
+    began = time.monotonic()
+    error = unreached(server.url.replace("http:", "https:"), Limits(connect=SHORT))
+    assert "within 0.3 s" in str(error)
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+@pytest.mark.parametrize(
+    "fault", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label empty or too long"), OSError("x")]
+)
+def test_a_name_that_does_not_resolve_is_unreachable(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours; `getaddrinfo` raises UnicodeError for a label of more than 63 letters."""
+
+    def resolve(*_: Any, **__: Any) -> Any:
+        raise fault
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    unreached("http://nowhere.example/")
+
+
+def test_a_name_without_addresses_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours."""
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
+    unreached("http://nowhere.example/")
+
+
+def test_each_address_of_a_name_is_tried(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: `localhost` may mean ::1 first, where nobody listens."""
+    transport = open_transport(serve(lambda _: http(b"1")))
+    resolve = socket.getaddrinfo
+    tried: list[str] = []
+
+    def first_elsewhere(host: str, *args: Any, **options: Any) -> Any:
+        tried.append(host)
+        found = resolve(host, *args, **options)
+        return found if len(tried) > 1 else [(*entry[:4], ("127.0.0.2", 0)) for entry in found] + found
+
+    monkeypatch.setattr(socket, "getaddrinfo", first_elsewhere)
+    assert post(transport, patient()) == [b"1"]
+    assert tried == ["127.0.0.1", "127.0.0.2", "127.0.0.1"]
+
+
+# -- TLS ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tls(serve: Serve) -> Callable[[Play], WireServer]:
+    """Start a server that speaks TLS as localhost."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(PEM)
+    return lambda play: serve(lambda _: play, tls=context)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_tls_is_spoken_and_its_cuts_are_seen(cut: bool, tls: Callable[[Play], WireServer]) -> None:  # noqa: FBT001
+    """Issue 3: plain and TLS; an end without close_notify is an end too soon."""
+    answer = http(b"12345")
+    server = tls([answer[:-1], Move.CLOSE] if cut else answer)
+    trusting = ssl.create_default_context(cafile=PEM)
+    with closing(Transport(server.url, Limits(), ssl_context=trusting)) as transport:
+        if cut:
+            with pytest.raises(BankError):
+                post(transport, patient())
+        else:
+            assert [post(transport, patient()) for _ in range(3)] == [[b"12345"]] * 3
+            assert server.connections == 1
+
+
+def test_a_megabyte_goes_out_over_tls(tls: Callable[[Play], WireServer]) -> None:
+    """Ours: writes come in parts."""
+    server = tls(http(b"1"))
+    with closing(Transport(server.url, Limits(), ssl_context=ssl.create_default_context(cafile=PEM))) as transport:
+        assert post(transport, patient(), b"x" * 2**20) == [b"1"]
+    assert len(server.requests[0].body) == 2**20
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_a_certificate_must_be_trusted_and_name_the_host(host: str, tls: Callable[[Play], WireServer]) -> None:
+    """Issue 3, item 9: no request, hence no key, goes to whom it should not."""
+    server = tls(http(b"1"))
+    context = None if host == "localhost" else ssl.create_default_context(cafile=PEM)
+    url = f"https://{host}:{server.port}/"
+    with closing(Transport(url, Limits(), ssl_context=context)) as transport, pytest.raises(UnreachableError):
+        post(transport, patient())
+    assert not server.requests
+
+
+# -- what the exchange knows -------------------------------------------------------------------------------------------
+
+
+def test_an_exchange_knows_what_went_over_its_socket(serve: Serve, open_transport: OpenTransport) -> None:
+    """Issue 3, item 6: outcomes are known from bytes counted, not guessed."""
+    answer = http(b"1")
+    transport = open_transport(serve(lambda _: answer))
+    facts = []
+    for _ in range(2):
+        with transport.post([], b"{}", patient()) as reply:
+            list(reply.messages())
+            facts.append((reply.exchange.fresh, reply.exchange.sent, reply.exchange.received))
+    assert facts == [(True, True, len(answer)), (False, True, len(answer))]
+
+
+def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransport) -> None:
+    """wire.md C3: `httpx.HTTPTransport` has no parameter for it; this guards the private name that we set."""
+    assert "_network_backend" in vars(httpx.HTTPTransport()._pool)
+    transport = open_transport(serve(lambda _: http(b"1")))
+    assert isinstance(transport._transport._pool._network_backend, DeadlineBackend)
+    post(transport, patient())
+    (connection,) = transport._transport._pool.connections
+    assert connection._connection._network_stream in transport._backend._streams  # type: ignore[attr-defined]
+
+
+def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_transport: OpenTransport) -> None:
+    """Case 116: a forked child lets go of its copies, and the connection goes on."""
+    server = serve(lambda _: http(b"1"))
+    transport = open_transport(server)
+    post(transport, patient())
+    (stream,) = transport._backend._streams
+    kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
+    transport.abandon()
+    assert stream._sock.fileno() == -1
+    with kept:
+        kept.sendall(b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n")
+        assert kept.recv(8) == b"HTTP/1.1"
+    # What was abandoned is not used again.
+    assert post(transport, patient()) == [b"1"]
+    assert server.connections == 2

@@ -1,0 +1,244 @@
+"""The life of a session on the wire: lost, replaced, cancelled in, ended."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import pytest
+from conftest import OpenEndpoint, Serve, ask, done, fake_server, initialized
+from wire_server import (
+    EVENTS,
+    PATIENCE,
+    Move,
+    Play,
+    Request,
+    http,
+    result,
+    sse,
+)
+
+from hindsight_bank import (
+    AnswerLostError,
+    BankError,
+    DeadlineError,
+    ProtocolError,
+    RPCError,
+    StatusError,
+)
+
+HANDSHAKE = ["initialize", "notifications/initialized"]
+
+
+# -- lost sessions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [404, 400])
+def test_a_lost_session_is_replaced_and_the_call_repeated_once(
+    loss: Literal[404, 400], serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 28; wire.md X1: both real shapes; the new initialize carries nothing of the old session."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint, content="first")
+    fake.loss = loss
+    fake.sessions.clear()
+    del server.requests[:]
+    assert ask(endpoint, content="second")["ok"]
+    assert server.log == ["recall", *HANDSHAKE, "recall"]
+    refused, initialize, noted, replayed = server.requests
+    assert refused.session == "session-2"
+    assert initialize.session is None
+    assert "mcp-protocol-version" not in initialize.headers
+    assert noted.session == replayed.session == "session-3"
+    assert replayed.arguments == refused.arguments == {"content": "second"}
+    assert replayed.id != refused.id
+
+
+@pytest.mark.parametrize("loss", [404, 400])
+def test_threads_that_lose_a_session_together_open_one(
+    loss: Literal[404, 400], serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Issue 3, item 4: one thread opens it while seven wait, each repeats once, each has its own answer."""
+    together = threading.Barrier(8)
+    fake = fake_server("stateful")
+    fake.answers["recall"] = lambda request: fake.told(request, {"mine": request.arguments["query"]})
+
+    def script(request: Request) -> Play:
+        if request.label == "recall" and request.session == "session-2" and not fake.sessions:
+            together.wait(PATIENCE)
+        return fake(request)
+
+    endpoint = open_endpoint(server := serve(script))
+    ask(endpoint, query="first")
+    fake.loss = loss
+    fake.sessions.clear()
+    del server.requests[:]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: ask(endpoint, query=number), range(8)))
+    assert answers == [{"mine": number} for number in range(8)]
+    assert sorted(server.log) == sorted(["recall"] * 16 + HANDSHAKE)
+    assert fake.sessions == {"session-3"}
+
+
+def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Cases 30 and 37: two initializes at most; what was never run is refused."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    del server.requests[:]
+
+    def forgetful(request: Request) -> Play:
+        fake.sessions.clear()
+        return fake(request)
+
+    server.script = forgetful
+    with pytest.raises(RPCError, match="Session not found") as caught:
+        ask(endpoint)
+    assert caught.value.outcome == "refused"
+    assert server.log.count("initialize") <= 2
+    server.script = fake
+    assert ask(endpoint)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("play", "kind"),
+    [
+        (http(status=503), StatusError),
+        (http(status=404), StatusError),
+        (http(status=202), ProtocolError),
+        (http(b"x"), ProtocolError),
+        (http(b"", EVENTS), AnswerLostError),
+        ([Move.CLOSE], AnswerLostError),
+        (http(status=503, headers={"mcp-session-id": "not-yours"}), StatusError),
+    ],
+)
+def test_a_handshake_that_fails_leaves_the_next_call_clean(
+    play: Play, kind: type[BankError], serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Case 29; wire.md X3: neither the dead id nor one from a failed initialize is ever sent again."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.sessions.clear()
+    fake.answers["initialize"] = lambda _: play
+    with pytest.raises(kind):
+        ask(endpoint)
+    del fake.answers["initialize"], server.requests[:]
+    assert ask(endpoint)["ok"]
+    assert {request.session for request in server.requests} <= {None, *fake.sessions, "orphan-3"}
+    assert "initialize" in server.log
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 500])
+def test_a_handshake_whose_note_is_refused_has_failed(status: int, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md N7: the refused call was never run, and its session is not kept."""
+    fake = fake_server("stateful", **{"notifications/initialized": lambda _: http(status=status)})
+    endpoint = open_endpoint(server := serve(fake))
+    with pytest.raises(StatusError) as caught:
+        ask(endpoint)
+    assert caught.value.status == status
+    assert server.log == ["recall", "DELETE", *HANDSHAKE]
+
+
+def test_ids_on_other_answers_are_ignored(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md X3: an id is taken from a successful initialize only."""
+    fake = fake_server("stateful")
+    lie = {"mcp-session-id": "lie"}
+    fake.answers |= {
+        "recall": lambda request: http(sse(result(request, {"ok": True})), EVENTS, headers=lie),
+        "notifications/initialized": lambda _: http(status=202, headers=lie),
+    }
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    ask(endpoint)
+    endpoint.close()
+    assert [request.session for request in server.requests[3:]] == ["session-2"] * 4
+
+
+def test_waiting_for_another_threads_handshake_has_its_deadline(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 3: one deadline covers the new session, whoever opens it."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.sessions.clear()
+    opening, release = threading.Event(), threading.Event()
+
+    def slow(request: Request) -> Play:
+        opening.set()
+        return [release, initialized(request, fake._open("session"))]
+
+    fake.answers["initialize"] = slow
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(ask, endpoint)
+        assert opening.wait(PATIENCE)
+        began = time.monotonic()
+        with pytest.raises(DeadlineError) as caught:
+            ask(endpoint, 0.3)
+        assert time.monotonic() - began < PATIENCE / 2
+        assert caught.value.outcome == "refused"
+        release.set()
+        assert first.result()["ok"]
+    assert server.log.count("initialize") == 2
+
+
+# -- ending ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "play",
+    [http(), http(status=204), http(status=404), http(status=405), http(status=500), b"x", [Move.RESET], [Move.HANG]],
+    ids=["200", "204", "404", "405", "500", "garbage", "reset", "stall"],
+)
+def test_closing_ends_the_session_quietly(play: Play, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 4; case 33; wire.md X4: one DELETE, and whatever becomes of it is not told."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    del server.requests[:]
+    fake.answers["DELETE"] = lambda _: play
+    began = time.monotonic()
+    endpoint.close()
+    assert time.monotonic() - began < PATIENCE / 2
+    (request,) = server.requests
+    assert (request.verb, request.session, request.body) == ("DELETE", "session-2", b"")
+    assert request.headers["mcp-protocol-version"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("play", [http(status=202), [Move.HANG], [Move.RESET]], ids=["taken", "stall", "reset"])
+def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Case 36; wire.md C2: told in a note, whose failure hides nothing; the half-read connection is not used again."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.answers |= {"recall": lambda _: [Move.HANG], "notifications/cancelled": lambda _: play}
+    del server.requests[:]
+    with pytest.raises(DeadlineError, match="recall was not done") as caught:
+        ask(endpoint, 0.3)
+    assert caught.value.outcome == "unknown"
+    call, note = server.requests
+    assert note.message["method"] == "notifications/cancelled"
+    assert note.message["params"]["requestId"] == call.id
+    assert note.session == "session-2"
+    assert note.connection != call.connection
+    fake.answers["recall"] = done(fake)
+    assert ask(endpoint)["ok"]
+    assert server.requests[-1].connection != call.connection
+
+
+def test_a_handshake_is_not_cancelled(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """wire.md C2: MUST NOT for initialize; and nothing of the caller's ran."""
+    fake = fake_server("stateless", initialize=lambda _: [Move.HANG])
+    with pytest.raises(DeadlineError):
+        ask(open_endpoint(server := serve(fake)), 0.3)
+    assert server.log == ["recall", "initialize"]
+
+
+def test_a_deadline_on_a_modern_server_closes_the_connection_and_says_nothing(
+    serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md C1, C2."""
+    server = serve(fake_server("modern", recall=lambda _: [Move.HANG]))
+    with pytest.raises(DeadlineError):
+        ask(open_endpoint(server), 0.3)
+    assert server.log == ["recall"]
