@@ -6,6 +6,8 @@ from typing import Any
 from hindsight_bank.connection import Connection
 from hindsight_bank.deadline import Deadline
 
+Work = Callable[[], object]
+
 
 class Clock:
     """Time that passes only while somebody sleeps, and dice that fall as told."""
@@ -14,7 +16,7 @@ class Clock:
         self.time = 1000.0
         self.slept: list[float] = []
         self.die = 1.0
-        self.while_asleep: Callable[[], object] = lambda: None
+        self.while_asleep: Work = lambda: None
 
     def now(self) -> float:
         return self.time

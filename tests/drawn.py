@@ -20,6 +20,14 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=4,
 )
+OFFSETS = ("Z", "z", "+00:00", "-00:00", "+23:59", "-2359", "+0530")
+MOMENTS = (
+    "2025-03-02T10:00:00",
+    "0001-01-01 00:00:00.1",
+    "9999-12-31t23:59:59.999999",
+    "2024-02-29T23:59:59.1234567890",
+)
+TIMES = st.sampled_from([f"{moment}{offset}" for moment in MOMENTS for offset in OFFSETS])
 SCALARS = {
     "string": TEXTS,
     "integer": INTEGERS,
@@ -39,12 +47,13 @@ UNKNOWN = "a key of tomorrow"
 
 
 @st.composite
-def timestamps(draw: DrawFn) -> str:
-    """Draw a time in any form that RFC 3339 allows, and the decoder takes."""
+def times(draw: DrawFn) -> str:
+    """Draw a time in any form that RFC 3339 allows and the decoder takes, or one with a letter typed over."""
     moment = draw(st.datetimes(max_value=datetime(9999, 12, 31))).isoformat()  # noqa: DTZ001 - the offset comes below
     fraction = draw(st.just("") | st.from_regex(r"\.[0-9]{1,9}", fullmatch=True))
-    offset = draw(st.sampled_from(("Z", "z", "+00:00", "-00:00", "+23:59", "-2359", "+0530")))
-    return f"{moment[:10]}{draw(st.sampled_from('Tt '))}{moment[11:19]}{fraction}{offset}"
+    text = f"{moment[:10]}{draw(st.sampled_from('Tt '))}{moment[11:19]}{fraction}{draw(st.sampled_from(OFFSETS))}"
+    place = draw(st.integers(0, 2 * len(text)))
+    return text[:place] + draw(st.sampled_from("0123456789T:+-. z")) + text[place + 1 :] if place < len(text) else text
 
 
 @cache
@@ -61,12 +70,12 @@ def call(tool: str) -> SearchStrategy[Any]:
 
 def full_answer(tool: str) -> Any:
     """Return an answer of a tool with every property."""
-    return _full(oracle.load(f"tools/{tool}.json")["outputSchema"], f"tools/{tool}.json")
+    return full(oracle.load(f"tools/{tool}.json")["outputSchema"], f"tools/{tool}.json")
 
 
 def full_call(tool: str) -> Any:
     """Return arguments of every name that a tool knows; not a valid call if some exclude each other."""
-    return _full(_called(tool), "")
+    return full(_called(tool), "")
 
 
 def _called(tool: str) -> dict[str, Any]:
@@ -101,7 +110,7 @@ def _simple(schema: dict[str, Any], path: str) -> SearchStrategy[Any]:
         return st.dictionaries(TEXTS, _valid(schema["additionalProperties"], path), max_size=3)
     if "minimum" in schema:
         return st.integers(min_value=schema["minimum"])
-    return timestamps() if schema.get("format") == "date-time" else SCALARS[schema["type"]]
+    return TIMES if schema.get("format") == "date-time" else SCALARS[schema["type"]]
 
 
 @cache
@@ -118,18 +127,19 @@ def resolved(reference: str, path: str) -> tuple[Any, str]:
     return (schema["$defs"][pointer.rpartition("/")[2]] if pointer else schema), target
 
 
-def _full(schema: Any, path: str) -> Any:
+def full(schema: Any, path: str) -> Any:
+    """Return a value with every property that a piece of a schema file mentions."""
     if schema is True:
         return {"any": 1}
     if "$ref" in schema or "anyOf" in schema:
-        return _full(*resolved(schema.get("$ref") or schema["anyOf"][0]["$ref"], path))
+        return full(*resolved(schema.get("$ref") or schema["anyOf"][0]["$ref"], path))
     if "properties" in schema:
-        return {name: _full(each, path) for name, each in schema["properties"].items()}
+        return {name: full(each, path) for name, each in schema["properties"].items()}
     kind = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
     if kind == "array":
-        return [_full(schema["items"], path)]
+        return [full(schema["items"], path)]
     if kind == "object":
-        return {"key": _full(schema["additionalProperties"], path)}
+        return {"key": full(schema["additionalProperties"], path)}
     text = "2025-01-01T00:00:00Z" if "format" in schema else schema.get("const") or schema.get("enum", ["text"])[0]
     return {"string": text, "integer": 1, "number": 0.5, "boolean": True, "null": None}[kind]
 

@@ -1,6 +1,7 @@
 """The backing off as a state machine: any sequence of calls, failures and waits, against a model of it."""
 
 import random
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -22,43 +23,43 @@ from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits
 
 
-class _FakeEndpoint:
-    """Counts how often it is closed."""
-
-    closed = 0
-
-    def close(self, *, hasty: bool = False) -> None:  # noqa: ARG002 - the endpoint's signature
-        self.closed += 1
-
-
-class _FakeLink(Link):
-    """A link whose calls end as told."""
+class _Link(Link):
+    """A link, and its own endpoint, whose calls end as told and which counts how often it is closed."""
 
     def __init__(self) -> None:
-        super().__init__(_FakeEndpoint(), {}, "")  # type: ignore[arg-type]
+        super().__init__(self, {}, "")  # type: ignore[arg-type]  # all of an endpoint that is used
         self.bank_seen = True
         self.ending: BankError | None = None
+        self.closed = 0
 
     def call(self, tool: str, given: Any, deadline: Deadline) -> Any:  # noqa: ARG002 - the link's signature
         if self.ending:
             raise self.ending
 
+    def close(self, *, hasty: bool = False) -> None:  # noqa: ARG002 - the endpoint's signature
+        self.closed += 1
+
 
 class _Connection(Connection):
-    """A connection whose links are as told."""
+    """A connection that remembers its links, and that can be kept from making one."""
 
     can_connect = True
 
     def _connect(self, deadline: Deadline) -> Link:  # noqa: ARG002 - the connection's signature
         if self.can_connect:
-            return _FakeLink()
+            self.links.append(_Link())
+            return self.links[-1]
         error = UnreachableError("no")
         self._fail(None, error)
         raise error
 
+    @cached_property
+    def links(self) -> list[_Link]:
+        return []
+
 
 class BackoffMachine(RuleBasedStateMachine):
-    """Any sequence of calls, failures and waits, against a model of three numbers."""
+    """Any sequence of calls, failures and waits, against a model of two numbers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +69,7 @@ class BackoffMachine(RuleBasedStateMachine):
         self.connection = _Connection(
             Settings("http://localhost", "alice"), how, now=self.clock.now, sleep=self.clock.sleep, jitter=dice
         )
-        self.failures, self.connected, self.links = 0, False, list[Link]()
+        self.failures, self.connected = 0, False
 
     def call(self, seconds: float = 1000) -> None:
         recall(self.connection, seconds)
@@ -80,16 +81,15 @@ class BackoffMachine(RuleBasedStateMachine):
         self.call()
         assert len(self.clock.slept) - before <= (not self.connected)
         self.failures, self.connected = 0, True
-        self.links = [*self.links, *([] if self.connection._link in self.links else [self.connection._link])]  # type: ignore[list-item]
 
     @precondition(lambda self: self.connected)
     @rule(doubtful=st.booleans())
     def fail_on_the_link(self, *, doubtful: bool) -> None:
         ending = AnswerLostError("cut") if doubtful else ToolError("no")
-        self.links[-1].ending = ending  # type: ignore[attr-defined]
+        self.connection.links[-1].ending = ending
         with pytest.raises(type(ending)):
             self.call()
-        self.links[-1].ending = None  # type: ignore[attr-defined]
+        self.connection.links[-1].ending = None
         if doubtful:
             self.failures, self.connected = self.failures + 1, False
 
@@ -113,8 +113,8 @@ class BackoffMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_link_is_closed_once_when_it_is_retired(self) -> None:
-        for link in self.links:
-            assert link.endpoint.closed == (link is not self.connection._link)  # type: ignore[attr-defined]
+        for link in self.connection.links:
+            assert link.closed == (link is not self.connection._link)
             assert link.calls == 0
 
 

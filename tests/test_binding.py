@@ -1,6 +1,7 @@
 """What points at a bank: the rules for server URLs and bank ids, before any connection."""
 
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -154,6 +155,27 @@ def test_what_is_no_bare_origin_is_no_server_url(url: Any) -> None:
     with pytest.raises(SettingsError) as caught:
         Bank(url, "alice")
     assert caught.value.outcome == "not_sent"
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("https://user:pw@h", "no user name or password: pass the key as api_key"),
+        ("https://h/%2e", "percent signs"),
+        ("https://h\n", "plain ASCII"),
+        ("https://h?x", "no query and no fragment"),
+        ("https://h/#x", "no query and no fragment"),
+        ("https://h/mcp/alice/", "no path: the bank's endpoint below it is added for you"),
+        ("ftp://h", "begins with https://"),
+        ("https://h:", "host or port is missing or malformed"),
+        ("http://h", "plain http is for loopback only"),
+        (None, "is a string such as"),
+    ],
+)
+def test_the_sentence_names_the_rule_that_was_broken(url: Any, says: str) -> None:
+    """Ours: fix the settings; what to fix is said."""
+    with pytest.raises(SettingsError, match=re.escape(says)):
+        canonical_origin(url)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,12 @@ from hindsight_bank import (
     UnauthorizedError,
     Usage,
 )
+from hindsight_bank.cli import demo
 from hindsight_bank.testing import bank_vcr, cassette
 
 ALL: tuple[Server, ...] = ("modern", "legacy", "keyed", "subset")
 FILES = [path for _, _, path in cassettes(*ALL)]
+SHIPPED = Path(demo.__file__).with_name("demo.yaml")
 both = pytest.mark.parametrize("generation", ["modern", "legacy"])
 
 
@@ -513,7 +515,7 @@ def test_the_order_of_tests_is_no_matter(how: str) -> None:
 # -- what is in them ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", [*FILES, SHIPPED], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cassette_holds_nothing_that_it_should_not(path: Path) -> None:
     """Case 109."""
     text = path.read_text("utf-8")
@@ -533,7 +535,7 @@ def test_a_cassette_holds_nothing_that_it_should_not(path: Path) -> None:
             }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", [*FILES, SHIPPED], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cassette_written_again_is_the_same(path: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.yaml"
     tape = bank_vcr(record_mode="new_episodes").use_cassette(str(path))

@@ -54,6 +54,9 @@ def test_an_unusable_key_is_refused_at_construction_and_never_told(key: str, fau
     assert str(caught.value) == f"the API key from api_key {fault}"
     assert caught.value.source == "api_key"
     assert discreet_about(caught.value, key, "s3", "cret")
+    with pytest.raises(CredentialsError) as caught:
+        check_key(key, "a file")
+    assert discreet_about(caught.value, key, "s3", "cret")
 
 
 @pytest.mark.parametrize("key", [b"s3cret", 5, ["s3cret"], True])

@@ -59,7 +59,9 @@ def test_a_timeout_is_any_positive_number_and_none_is_the_default(value: Any, re
     assert seconds(value, 60.0) == result
 
 
-@pytest.mark.parametrize("value", [0, -1, math.nan, -math.inf, True, False, "5", b"5", [], 1j, 10**400, object()])
+@pytest.mark.parametrize(
+    "value", [0, -1, math.nan, -math.inf, True, False, "5", b"5", [], 1j, 10**400, Decimal("NaN"), object()]
+)
 def test_what_is_no_positive_number_is_no_timeout(value: Any) -> None:
     """Public report: hindsight #3590 (a timeout that was read and never used)."""
     with pytest.raises(SettingsError, match=r"greater than 0; math\.inf for none"):

@@ -17,7 +17,7 @@ from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, ht
 
 from hindsight_bank import BankError, DeadlineError, UnreachableError
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.network import DeadlineBackend
+from hindsight_bank.network import DeadlineBackend, Stream, abandon
 from hindsight_bank.transport import Limits, Transport
 
 PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
@@ -201,6 +201,61 @@ def test_each_address_of_a_name_is_tried(
     assert tried == ["127.0.0.1", "127.0.0.2", "127.0.0.1"]
 
 
+def test_an_ipv6_address_keeps_its_brackets(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RFC 9110, 7.2; case 70: on the wire, whatever the machine has."""
+    server = serve(lambda _: http(b"1"))
+    found = socket.getaddrinfo("127.0.0.1", server.port, type=socket.SOCK_STREAM)
+    asked = []
+
+    def resolve(host: str, *_: Any, **__: Any) -> Any:
+        asked.append(host)
+        return found
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    server.url = f"http://[::1]:{server.port}"
+    assert post(open_transport(server), patient()) == [b"1"]
+    assert asked[0] == "::1"
+    assert server.requests[0].headers["host"] == f"[::1]:{server.port}"
+
+
+# -- proxies -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["{url}", "nonsense://[", "socks5://127.0.0.1:1"])
+def test_proxies_of_the_environment_are_not_used(
+    value: str, serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 3, item 8; wire.md Z6: broken ones do no harm either."""
+    proxy = serve(lambda _: http(b"2"))
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, value.format(url=proxy.url))
+    assert post(open_transport(serve(lambda _: http(b"1"))), patient()) == [b"1"]
+    assert not proxy.connections
+
+
+def test_a_proxy_that_was_asked_for_is_used(serve: Serve) -> None:
+    """RFC 9112, 3.2.2: it sees the whole URL."""
+    proxy = serve(lambda _: http(b"1"))
+    with closing(Transport("http://localhost:1/mcp/alice/", Limits(), proxy=proxy.url)) as transport:
+        assert post(transport, patient()) == [b"1"]
+    assert proxy.requests[0].path == "http://localhost:1/mcp/alice/"
+    assert proxy.requests[0].headers["host"] == "localhost:1"
+
+
+@pytest.mark.parametrize("play", [http(status=407), http(status=502), [Move.CLOSE], [Move.RESET], b"x\r\n\r\n"])
+def test_a_proxy_that_makes_no_tunnel_leaves_the_server_unreachable(play: Play, serve: Serve) -> None:
+    """RFC 9110, 9.3.6: nothing was sent to the server, and no key to the proxy."""
+    proxy = serve(lambda _: play)
+    url = "https://localhost:1/mcp/alice/"
+    with closing(Transport(url, Limits(), proxy=proxy.url)) as transport, pytest.raises(UnreachableError) as caught:
+        transport.post([("Authorization", "Bearer k")], b"{}", patient())
+    assert caught.value.outcome == "not_sent"
+    assert [request.verb for request in proxy.requests] == ["CONNECT"]
+    assert "authorization" not in proxy.requests[0].headers
+
+
 # -- TLS ---------------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +323,7 @@ def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransp
     assert isinstance(transport._transport._pool._network_backend, DeadlineBackend)
     post(transport, patient())
     (connection,) = transport._transport._pool.connections
-    assert connection._connection._network_stream in transport._backend._streams  # type: ignore[attr-defined]
+    assert isinstance(connection._connection._network_stream, Stream)  # type: ignore[attr-defined]
 
 
 def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_transport: OpenTransport) -> None:
@@ -276,10 +331,12 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     server = serve(lambda _: http(b"1"))
     transport = open_transport(server)
     post(transport, patient())
-    (stream,) = transport._backend._streams
+    (connection,) = transport._transport._pool.connections
+    stream = connection._connection._network_stream  # type: ignore[attr-defined]
     kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
-    transport.abandon()
+    abandon()
     assert stream._sock.fileno() == -1
+    kept.settimeout(PATIENCE)
     with kept:
         kept.sendall(b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n")
         assert kept.recv(8) == b"HTTP/1.1"

@@ -41,7 +41,11 @@ each_tool = pytest.mark.parametrize("tool", oracle.TOOLS)
 
 def decode(tool: str, answer: Any) -> Any:
     """Decode an answer as the client does."""
-    built = msgspec.json.decode(json.dumps(answer), type=types(tool).Answer)
+    return finished(msgspec.json.decode(json.dumps(answer), type=types(tool).Answer))
+
+
+def finished(built: Any) -> Any:
+    """Return the public object, which a wire twin still has to build."""
     return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]
 
 
@@ -139,12 +143,12 @@ def titled(value: Any, schema: Any, path: str) -> Iterator[tuple[str, dict[str, 
             yield from titled(each, schema["additionalProperties"], path)
 
 
+PATHS = {file.stem: file.relative_to(oracle.SCHEMAS).as_posix() for file in oracle.SCHEMAS.glob("t*/*.json")}
 CLASSES = {
     schema["title"]: schema
-    for file in sorted(oracle.SCHEMAS.glob("t*/*.json"))
-    for root in [json.loads(file.read_bytes())]
-    for top in [root.get("outputSchema", root)]
-    for schema in [top, *top.get("$defs", {}).values()]
+    for path in PATHS.values()
+    for root in [oracle.load(path).get("outputSchema", oracle.load(path))]
+    for schema in [root, *root.get("$defs", {}).values()]
 }
 NEVER_CAPTURED = "EntityObservation"
 """No server that ran had observations about entities: from the source of 0.4.14 and 1.1.0."""
@@ -190,6 +194,29 @@ def test_a_property_is_nullable_if_and_only_if_it_may_be_null_or_absent(title: s
         )
         nullable = "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
         assert nullable is plausible, name
+
+
+@each_class
+def test_lists_and_metadata_are_never_none(title: str) -> None:
+    """Authority: cases.md: `results` and `items` null are broken answers, other lists may be null and read as empty."""
+    properties = CLASSES[title]["properties"]
+    lists = {name for name, schema in properties.items() if "array" in schema.get("type", ())}
+    empty = lists - {"results", "items", "observation_scopes"} | properties.keys() & {"metadata"}
+    assert {name for name, schema in properties.items() if "default" in schema} == empty
+
+
+@each_class
+@pytest.mark.parametrize("absent", [False, True])
+def test_null_and_absence_read_as_empty_where_a_default_says_so(title: str, *, absent: bool) -> None:
+    """Authority: schemas/README.md."""
+    schema, module = CLASSES[title], types(PUBLIC[title])
+    empty = {name: each["default"] for name, each in schema["properties"].items() if "default" in each}
+    wire = drawn.full(schema, PATHS[PUBLIC[title]]) | dict.fromkeys(empty)
+    if absent:
+        wire = {name: wire[name] for name in wire if name not in empty or name in schema.get("required", ())}
+    built = finished(msgspec.convert(wire, getattr(module, f"_{title}", getattr(module, title))))
+    read = {name: getattr(built, name.replace("-", "_")) for name in empty}
+    assert read == {name: () if default == [] else {} for name, default in empty.items()}
 
 
 @each_class

@@ -6,8 +6,10 @@ Authority: ours, and the public reports that a case retells by its number.
 import gzip
 import importlib
 import json
+import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,6 +131,15 @@ def test_an_invalid_record_mode_is_refused(path: Path) -> None:
 def test_no_cassette_and_a_request(path: Path) -> None:
     with pytest.raises(CannotOverwriteExistingCassetteException):
         replay(path)
+
+
+def test_an_empty_cassette_is_none(path: Path, serve: Serve) -> None:
+    path.parent.mkdir()
+    path.write_text("\n", "utf-8")
+    with pytest.raises(CannotOverwriteExistingCassetteException):
+        replay(path)
+    record(path, serve(Hindsight()))
+    assert replay(path).name == "alice"
 
 
 def test_no_cassette_and_no_request(path: Path) -> None:
@@ -305,6 +316,16 @@ def test_a_key_is_found_however_it_is_spelt(key: str) -> None:
     assert hide(None, {key: "KEY"}) is None
 
 
+@pytest.mark.parametrize(("key", "text"), [("k", "tokens, lack k1"), ("token", "max_tokens"), ("2", "2.0 is 20")])
+def test_a_short_key_is_hidden_as_a_word_only(key: str, text: str) -> None:
+    assert hide(f"{text} {key}", {key: "KEY"}) == f"{text.replace('2.0', 'KEY.0')} KEY"
+
+
+def test_a_short_dummy_key_spoils_no_recording(serve: Serve, path: Path) -> None:
+    recorded = record(path, serve(Hindsight("stateful")), retain_and_get, api_key="k")
+    assert replay(path, retain_and_get, api_key="k") == replay(path, retain_and_get) == recorded
+
+
 def test_of_two_secrets_the_longer_is_found() -> None:
     assert hide("abc ab", {"ab": "1", "abc": "2"}) == "2 1"
 
@@ -433,38 +454,36 @@ def test_the_server_of_a_bank_is_no_difference_but_the_bank_is() -> None:
 
 # -- as users meet it --------------------------------------------------------------------------------------------------
 
-IMPORTS = "import os\nfrom pathlib import Path\nimport pytest\nfrom hindsight_bank import Bank\n"
-
-
-def example() -> str:
-    """Return the code of the module's docstring."""
-    lines = (hindsight_bank.testing.__doc__ or "").split("\n")
-    return "\n".join(line[4:] for line in lines if line.startswith("    ") or not line.strip())
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+(EXAMPLE,) = re.findall(r"```python\n([^`]*hindsight_bank\.testing[^`]*)```", README)
 
 
 def outcome(pytester: pytest.Pytester, code: str, url: str = URL) -> dict[str, int]:
-    source = f"{IMPORTS}from hindsight_bank.testing import cassette\n{code}"
-    pytester.makepyfile(test_tea=source.replace(URL, url))
+    pytester.makepyfile(test_tea=code.replace(URL, url))
     return pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
+
+
+def test_the_module_shows_the_example_of_the_readme() -> None:
+    shown = textwrap.indent(EXAMPLE[EXAMPLE.index("@pytest") :], "    ")
+    assert shown in (hindsight_bank.testing.__doc__ or "")
 
 
 def test_the_example_replays_and_fails_where_it_should(pytester: pytest.Pytester) -> None:
     tape = pytester.mkdir("cassettes") / "test_alice_is_served_tea.yaml"
     tape.write_bytes((CASSETTES / "modern" / "recall.yaml").read_bytes())
-    assert example().count("\n") < 16
-    assert outcome(pytester, example()) == {"passed": 1}
-    assert outcome(pytester, example().replace("drink?", "eat?")) == {"failed": 1, "errors": 1}
-    assert outcome(pytester, example().replace("bank.recall", "bank.reflect")) == {"failed": 1, "errors": 1}
+    assert outcome(pytester, EXAMPLE) == {"passed": 1}
+    assert outcome(pytester, EXAMPLE.replace("drink?", "eat?")) == {"failed": 1, "errors": 1}
+    assert outcome(pytester, EXAMPLE.replace("bank.recall", "bank.reflect")) == {"failed": 1, "errors": 1}
     tape.unlink()
-    assert outcome(pytester, example()) == {"errors": 1}
+    assert outcome(pytester, EXAMPLE) == {"errors": 1}
 
 
 def test_the_example_records(serve: Serve, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(Hindsight(answers={"recall": lambda request: http(modern_recall(request))}))
     monkeypatch.setenv("RECORD", "once")
-    assert outcome(pytester, example(), server.url) == {"passed": 1}
+    assert outcome(pytester, EXAMPLE, server.url) == {"passed": 1}
     monkeypatch.delenv("RECORD")
-    assert outcome(pytester, example()) == {"passed": 1}
+    assert outcome(pytester, EXAMPLE) == {"passed": 1}
 
 
 def modern_recall(request: Request) -> bytes:

@@ -41,13 +41,7 @@ Play = bytes | Iterable[Step]
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came in.
-
-    Attributes:
-        head: The raw request line and headers, blank line included.
-        body: The raw body.
-        connection: Which connection it came on, counted from 1.
-    """
+    """A request as it came in, on the connection of that number: its raw head, with the blank line, and raw body."""
 
     head: bytes
     body: bytes
@@ -126,12 +120,13 @@ class WireServer:
         """The labels of all requests so far."""
         return [request.label for request in self.requests]
 
+    def wait_until_asked(self) -> None:
+        """Wait until a request is here."""
+        _wait(lambda: bool(self.requests))
+
     def wait_until_left(self) -> None:
         """Wait until no connection is open, on this side."""
-        patience = time.monotonic() + PATIENCE
-        while self._sockets:
-            assert time.monotonic() < patience, "a connection stays open"
-            time.sleep(0.001)
+        _wait(lambda: not self._sockets)
 
     def close(self) -> None:
         """End every connection and wait until all threads are done."""
@@ -195,6 +190,13 @@ class WireServer:
             if isinstance(step, Move) or self._stopping.is_set():
                 return False
         return True
+
+
+def _wait(reached: Callable[[], bool]) -> None:
+    patience = time.monotonic() + PATIENCE
+    while not reached():
+        assert time.monotonic() < patience, "it does not come to that"
+        time.sleep(0.001)
 
 
 def _read(stream: Any, number: int) -> Request | None:

@@ -362,17 +362,23 @@ class Bank:
             SettingsError: `page_size` is no whole number of at least 1; raised when iteration begins.
             ArgumentsError: A filter breaks its rule.
         """
-        size = _positive("page_size", page_size)
-        offset, before = 0, frozenset[str]()
-        while True:
-            page = self.list_memories(
-                type=type, q=q, limit=size, offset=offset, tags=tags, tags_match=tags_match, timeout=timeout
-            )
-            if not page.items:
-                return
-            yield from (item for item in page.items if item.id not in before)
-            offset += len(page.items)
-            before = frozenset(item.id for item in page.items)
+
+        def memories() -> "Iterator[MemoryItem]":
+            size = _positive("page_size", page_size)
+            offset, before = 0, frozenset[str]()
+            while True:
+                page = self.list_memories(
+                    type=type, q=q, limit=size, offset=offset, tags=tags, tags_match=tags_match, timeout=timeout
+                )
+                if not page.items:
+                    return
+                yield from (item for item in page.items if item.id not in before)
+                offset += len(page.items)
+                before = frozenset(item.id for item in page.items)
+
+        # A plain generator would stay in the traceback of an error, with the page before in its locals.
+        items = memories()
+        return iter(discreet(lambda: next(items, None)), None)
 
     @discreet
     def health(self, *, timeout: float | None = None) -> Health:

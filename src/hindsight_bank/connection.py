@@ -282,19 +282,13 @@ class Connection:
         self._failures = 0
         self._not_before = 0.0
 
-    def _forked(self) -> None:
-        link = self._link
-        self._forget()
-        if link is not None:
-            link.endpoint.abandon()
-
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
 def _renew_after_fork() -> None:
     for connection in list(_connections):
-        connection._forked()  # noqa: SLF001 - this room's own
+        connection._forget()  # noqa: SLF001 - this room's own
 
 
 if hasattr(os, "register_at_fork"):

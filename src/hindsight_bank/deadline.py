@@ -1,6 +1,5 @@
 """One call's time: a monotonic budget that everything the call does draws on."""
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,7 +43,7 @@ def seconds(value: float | None, default: float) -> float:
     """Return a timeout in seconds, `default` for None; refuse what is no positive number."""
     if value is None:
         return default
-    with suppress(TypeError, ValueError, OverflowError):
-        if not isinstance(value, bool) and value > 0 and not math.isnan(value):
+    with suppress(TypeError, ValueError, ArithmeticError):
+        if not isinstance(value, bool) and value > 0:
             return float(value)
     raise SettingsError("a timeout is a number of seconds greater than 0; math.inf for none")

@@ -137,13 +137,10 @@ class Endpoint:
                 self._delete(self._era, _COURTESY if hasty else _PATIENCE)
         self._transport.close()
 
-    def abandon(self) -> None:
-        """Forget everything in a forked child: neither sockets nor session are ours."""
-        self._transport.abandon()
-
     def clean(self, text: str) -> str:
         """Return a server's sentence fit for an error: one line, bounded, without our secrets."""
-        text = self._veiled(text)
+        # pydantic quotes what it refuses, and FastMCP passes that on.
+        text = re.sub(r"input_value=.*?(?=, input_type=|$)", "input_value=…", self._veiled(text), flags=re.DOTALL)
         text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text).strip()
         return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
 

@@ -5,6 +5,7 @@ that a server which drips bytes or heartbeats cannot stretch a call, and so that
 a connection and got an answer.
 """
 
+import os
 import selectors
 import socket
 import ssl
@@ -43,6 +44,7 @@ class Stream(httpcore.NetworkStream):
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        _streams.add(self)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what is there, waiting no longer than the deadline."""
@@ -100,10 +102,7 @@ class Stream(httpcore.NetworkStream):
 
 
 class DeadlineBackend(httpcore.NetworkBackend):
-    """Opens TCP connections for httpcore and remembers them, so that a forked child can let go of its parent's."""
-
-    def __init__(self) -> None:
-        self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+    """Opens TCP connections for httpcore."""
 
     def connect_tcp(
         self,
@@ -129,19 +128,25 @@ class DeadlineBackend(httpcore.NetworkBackend):
                     failure = error
                     continue
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                stream = Stream(sock)
-                self._streams.add(stream)
-                return stream
+                return Stream(sock)
         except (OSError, UnicodeError) as error:  # a label of more than 63 letters is no OSError
             failure = error
         if isinstance(failure, TimeoutError):
             raise httpcore.ConnectTimeout from failure
         raise httpcore.ConnectError(str(failure)) from failure
 
-    def abandon(self) -> None:
-        """Close this process's copies of the sockets; the process that opened them keeps its own."""
-        for stream in list(self._streams):
-            stream.close()
+
+_streams: "weakref.WeakSet[Stream]" = weakref.WeakSet()
+
+
+def abandon() -> None:
+    """Close a forked child's copies of all sockets, so that the parent can still end its connections."""
+    for stream in list(_streams):
+        stream.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=abandon)
 
 
 def _left(*deadlines: Deadline) -> float:

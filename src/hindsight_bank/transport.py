@@ -5,7 +5,9 @@ goes wrong below leaves here as one of our errors, and says whether the request 
 """
 
 import codecs
+import logging
 import ssl
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -96,7 +98,7 @@ class Reply:
         body = b""
         try:
             with translated(self._exchange):
-                for chunk in self._response.stream:  # type: ignore[union-attr]  # synchronous by construction
+                for chunk in self._read():
                     body += chunk
                     if len(body) > _REFUSAL_BYTES:
                         break
@@ -116,10 +118,20 @@ class Reply:
     ) -> None:
         self.close()
 
+    def _read(self) -> Iterator[bytes]:
+        """Yield the body as it comes."""
+        stream = iter(self._response.stream)  # type: ignore[arg-type]  # synchronous by construction
+        while True:
+            with _unlogged():
+                chunk = next(stream, None)
+            if chunk is None:
+                return
+            yield chunk
+
     def _chunks(self) -> Iterator[bytes]:
         """Yield the body, counted."""
         total = 0
-        for chunk in self._response.stream:  # type: ignore[union-attr]  # synchronous by construction
+        for chunk in self._read():
             total += len(chunk)
             if total > self._limits.response:
                 raise ProtocolError(
@@ -156,9 +168,8 @@ class Transport:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS),
             proxy=proxy,
         )
-        self._backend = DeadlineBackend()
         # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
-        self._transport._pool._network_backend = self._backend  # noqa: SLF001
+        self._transport._pool._network_backend = DeadlineBackend()  # noqa: SLF001
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.
@@ -205,7 +216,7 @@ class Transport:
             "write": exchange,
             "pool": exchange.deadline.remaining(),
         }
-        with translated(exchange):
+        with translated(exchange), _unlogged():
             request = httpx.Request(
                 method,
                 url,
@@ -219,10 +230,6 @@ class Transport:
     def close(self) -> None:
         """Close every connection."""
         self._transport.close()
-
-    def abandon(self) -> None:
-        """Let go of the connections of the parent process, of which this process has copies."""
-        self._backend.abandon()
 
 
 class _Body(httpx.SyncByteStream):
@@ -279,12 +286,30 @@ def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
     return target if same and target != url else None
 
 
+_quiet: Final = threading.local()
+# httpcore's DEBUG records quote the headers of answers, session ids included, and the bytes that it could not read.
+logging.getLogger("httpcore.http11").addFilter(lambda _: not getattr(_quiet, "now", False))
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep httpcore from logging what this thread does meanwhile."""
+    _quiet.now = True
+    try:
+        yield
+    finally:
+        _quiet.now = False
+
+
 @contextmanager
 def translated(exchange: Exchange) -> Iterator[None]:
     """Turn httpx's exceptions into ours, with what is known of the exchange."""
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError, httpx_sse.SSEError) as error:
+        if isinstance(error, httpx.ProtocolError):
+            error.args = ()  # it quotes the bytes that could not be read
+        error.__cause__ = error.__context__ = None
         raise _translate(error, exchange) from error.with_traceback(None)
 
 

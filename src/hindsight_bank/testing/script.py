@@ -33,6 +33,8 @@ class Files:
             text = Path(cassette_path).read_text("utf-8")
         except FileNotFoundError:
             raise CassetteNotFoundError from None
+        if not text.strip():
+            raise CassetteNotFoundError
         return deserialize(text, serializer)
 
     @staticmethod

@@ -18,6 +18,8 @@ SESSION: Final = "mcp-session-id"
 
 _ENDPOINT: Final = re.compile(r"https?://([^/?#]+)(?=/mcp/)")
 _KEYS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key")
+# Shorter secrets, as tests use them, are hidden only as whole words: "k" is not the k of "tokens".
+_UNMISTAKABLE: Final = 8
 # All others stay out, whoever sent them: keys and cookies, dates, the names of machines and programs.
 _HEADERS: Final = frozenset(
     ("content-type", "location", "mcp-method", "mcp-name", "mcp-protocol-version", SESSION, "retry-after")
@@ -63,7 +65,7 @@ def hide(text: T, names: Mapping[str, str]) -> T:
     if not text or not names:
         return text
     longest_first = sorted(names, key=len, reverse=True)
-    pattern = "|".join(f"({_escaped(secret)}|{re.escape(quote(secret))})" for secret in longest_first)
+    pattern = "|".join(map(_spelt, longest_first))
     return re.sub(pattern, lambda match: names[longest_first[(match.lastindex or 1) - 1]], text)
 
 
@@ -83,8 +85,10 @@ def unversioned(message: Json) -> Json:
     return message
 
 
-def _escaped(secret: str) -> str:
-    """Return a pattern of a secret in which JSON may have put backslashes, any number of times."""
-    return "".join(
+def _spelt(secret: str) -> str:
+    """Return a pattern, one group, of a secret in which JSON may have put backslashes, any number of times."""
+    escaped = "".join(
         r"\\+" if char == "\\" else rf"\\*{re.escape(char)}" if char in '"/' else re.escape(char) for char in secret
     )
+    pattern = f"({escaped}|{re.escape(quote(secret))})"
+    return pattern if len(secret) >= _UNMISTAKABLE else rf"(?<!\w){pattern}(?!\w)"

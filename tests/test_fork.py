@@ -1,0 +1,206 @@
+"""A bank across `os.fork`: parent and child each have their own connection, session, answers and locks.
+
+The forking is done by scripts of their own processes, which say with their exit code whether all was well.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import Serve
+from wire_server import GENERATIONS, MEMORY, PATIENCE, Generation, Hindsight, Play, Request, Step, WireServer
+
+PRELUDE = """
+import os, sys, threading, time
+from hindsight_bank import Bank, BankError, DeadlineError
+
+def work(bank, name):
+    for number in range(50):
+        assert bank.get_memory(f"{name}-{number}").id == f"{name}-{number}"
+
+def end_of(child):
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, status
+
+def fork(child_work):
+    child = os.fork()
+    if child:
+        return child
+    try:
+        child_work()
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+bank = Bank(sys.argv[1], "alice")
+"""
+
+
+def echoing(generation: Generation) -> Hindsight:
+    return Hindsight(generation, {"get_memory": lambda request: MEMORY | {"id": request.arguments["memory_id"]}})
+
+
+def run(server: WireServer, script: str) -> None:
+    """Run a script with the server's URL; leaked sockets and failed assertions in parent or child fail it."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", PRELUDE + script, server.url],
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def slowly(answer: bytes, server: WireServer) -> Iterator[Step]:
+    """Answer when the child is done."""
+    while not any(
+        request.label == "get_memory" and request.arguments["memory_id"] == "child-49" for request in server.requests
+    ):
+        yield 0.01
+    yield answer
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_parent_and_child_call_at_once_and_get_their_own_answers(generation: Generation, serve: Serve) -> None:
+    """Case 116: no byte of one is read by the other; each ends its own session, once."""
+    fake = echoing(generation)
+    server = serve(fake)
+    run(
+        server,
+        """
+work(bank, "before")
+child = fork(lambda: (work(bank, "child"), bank.close()))
+work(bank, "parent")
+end_of(child)
+work(bank, "after")
+bank.close()
+""",
+    )
+    assert not fake.sessions
+    used: dict[str, set[Any]] = {}
+    for request in server.requests:
+        if request.label == "get_memory":
+            used.setdefault(request.arguments["memory_id"].split("-")[0], set()).add(
+                (request.connection, request.session)
+            )
+    assert used["parent"] == used["before"] == used["after"]
+    assert not used["child"] & used["parent"]
+    assert server.log.count("DELETE") == (4 if generation == "stateful" else 0)
+
+
+@pytest.mark.parametrize(
+    "ending", ["bank.close()", "sys.exit()", "del bank; import gc; gc.collect()", "bank.__exit__(None, None, None)"]
+)
+def test_a_child_that_only_ends_leaves_the_parents_session_alone(ending: str, serve: Serve) -> None:
+    """Case 116: whatever way it ends."""
+    fake = echoing("stateful")
+    server = serve(fake)
+    run(
+        server,
+        f"""
+work(bank, "before")
+child = os.fork()
+if not child:
+    {ending}
+    sys.exit()
+end_of(child)
+work(bank, "after")
+bank.close()
+""",
+    )
+    assert server.log.count("initialize") == 1
+    assert server.log.count("DELETE") == 2  # the orphan's and the parent's
+
+
+def test_locks_held_at_fork_do_not_hold_up_the_child(serve: Serve) -> None:
+    """Issue 3; case 116: another thread of the parent may hold any of them, and it does not exist in the child."""
+    server = serve(echoing("stateful"))
+    run(
+        server,
+        """
+work(bank, "before")
+connection = bank._connection
+endpoint = connection._link.endpoint
+locks = [connection._lock, connection._connecting, endpoint._opening,
+         endpoint._transport._transport._pool._optional_thread_lock._lock]
+for lock in locks:
+    lock.acquire()
+child = fork(lambda: (work(bank, "child"), bank.close()))
+end_of(child)
+for lock in locks:
+    lock.release()
+work(bank, "after")
+bank.close()
+""",
+    )
+
+
+def test_a_fork_while_another_thread_connects_harms_neither(serve: Serve) -> None:
+    """Issue 3; case 116: the child connects by itself, and the parent's thread goes on."""
+    fake = echoing("stateful")
+    initialized: list[Request] = []
+
+    def initialize(request: Request) -> Play | None:
+        initialized.append(request)
+        if len(initialized) > 1:
+            return None
+        return slowly(fake._usual(request), server)
+
+    fake.answers["initialize"] = initialize
+    server = serve(fake)
+    run(
+        server,
+        """
+thread = threading.Thread(target=work, args=(bank, "parent"))
+thread.start()
+while not bank._connection._connecting.locked():
+    time.sleep(0.01)
+child = fork(lambda: (work(bank, "child"), bank.close()))
+end_of(child)
+thread.join()
+bank.close()
+""",
+    )
+    assert not fake.sessions
+    assert len(initialized) == 2
+
+
+def test_a_child_does_not_keep_its_parents_connections_open(serve: Serve) -> None:
+    """wire.md C1: on a modern server the parent cancels by closing, and a copy of the socket would prevent it."""
+    server = serve(Hindsight("modern", {"tools/list": lambda _: b"HTTP/1.1 200"}))
+    script = """
+def call():
+    try:
+        bank.get_memory("x", timeout=1)
+    except DeadlineError:
+        pass
+
+thread = threading.Thread(target=call)
+thread.start()
+while not bank._connection._connecting.locked():
+    time.sleep(0.01)
+print("asked", flush=True)
+sys.stdin.readline()
+child = fork(sys.stdin.read)
+thread.join()
+print("left", flush=True)
+end_of(child)
+bank.close()
+"""
+    command = [sys.executable, "-c", PRELUDE + script, server.url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline() == "asked\n"
+        server.wait_until_asked()
+        process.stdin.write("fork\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "left\n"
+        server.wait_until_left()
+        assert process.poll() is None
+    assert process.returncode == 0
