@@ -211,9 +211,13 @@ def test_is_error_wins_over_an_answer_that_fits(tool: str) -> None:
     assert failure(tool, result, ToolError).message == "quota exceeded"
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"), [({"code": "E1", "message": "ä"}, '{"code": "E1", "message": "ä"}'), (7, "7"), (False, "false")]
-)
+def test_an_error_with_a_code_keeps_it() -> None:
+    """The documented errors of the older tools: `{"code", "message"}`."""
+    error = failure("recall", structured("recall", error={"code": "NOT_FOUND", "message": "ä"}), ToolError)
+    assert (error.code, error.message) == ("NOT_FOUND", "ä")
+
+
+@pytest.mark.parametrize(("fault", "said"), [({"code": "E1"}, '{"code": "E1"}'), (7, "7"), (False, "false")])
 def test_an_error_that_is_no_string_is_raised_as_its_json(fault: Any, said: str) -> None:
     """Ours: any value but null under `error` is a failure."""
     assert failure("recall", structured("recall", error=fault), ToolError).message == said

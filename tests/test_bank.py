@@ -273,8 +273,12 @@ def test_arguments_are_judged_before_any_io() -> None:
         bank.recall("q", max_tokens=0)
     with pytest.raises(ArgumentsError, match="exclude each other"):
         bank.recall("q", tags=["a"], tag_groups=[{}])
-    with pytest.raises(SettingsError, match="timeout"):
+    with pytest.raises(ArgumentsError, match="timeout"):
         bank.recall("q", timeout=0)
+    with pytest.raises(ArgumentsError, match=r"response_schema"):
+        bank.reflect("q", response_schema={"type": "no such type"})
+    with pytest.raises(ArgumentsError, match=r"response_schema"):
+        bank.reflect("q", response_schema={1: "not JSON"})  # type: ignore[dict-item]
 
 
 def test_a_bank_can_do_what_is_written_here_and_nothing_else() -> None:

@@ -40,7 +40,7 @@ def message(members: str) -> bytes:
         ('{"id":1}', None),
     ],
 )
-def test_only_the_same_integer_is_our_id(written: str, ours: bool | None) -> None:  # noqa: FBT001 - a table
+def test_only_the_same_integer_is_our_id(written: str, ours: bool | None) -> None:
     """Public report: mcp python-sdk #1720, #2428 ("0" versus 0). None: no JSON-RPC message at all."""
     text = message(f'"id":{written},"result":{{}}')
     if ours is None:
@@ -67,7 +67,7 @@ def test_a_response_without_an_id_is_not_ours() -> None:
         ('"id":"x","method":"ping","error":{"code":1}', False),
     ],
 )
-def test_an_error_that_names_no_request_is_known_as_such(members: str, stray: bool) -> None:  # noqa: FBT001
+def test_an_error_that_names_no_request_is_known_as_such(members: str, stray: bool) -> None:
     """Public reports: helidon-mcp #65, mcp java-sdk #506 (an error with a null or placeholder id)."""
     assert jsonrpc.decode(message(members)).is_stray_error() is stray
 

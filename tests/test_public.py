@@ -33,7 +33,7 @@ def imported_by(statements: str) -> set[str]:
     """Return the top names of all that a fresh interpreter imports for some statements."""
     # httpx imports its own command line, which takes rich along wherever click happens to be installed.
     script = f"import sys; sys.modules['click'] = None\n{statements}"
-    command = [sys.executable, "-I", "-X", "importtime", "-c", script]
+    command = [sys.executable, "-X", "importtime", "-c", script]
     trace = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     return set(re.findall(r"^import time:.*\|\s*([\w]+)", trace, re.MULTILINE))
 

@@ -145,7 +145,7 @@ def test_which_refusals_of_a_modern_request_mean_a_2025_server(
     status: int,
     code: int | None,
     supported: Any,
-    verdict: bool,  # noqa: FBT001 - a table
+    verdict: bool,
 ) -> None:
     """Wire N3, N4, N8 and 1.7; Versioning, "Backward compatibility"."""
     assert is_handshake_server(status, code, supported) is verdict
@@ -169,6 +169,6 @@ def test_which_refusals_of_a_modern_request_mean_a_2025_server(
         (503, b"", False),
     ],
 )
-def test_which_refusals_mean_that_the_session_is_gone(status: int, body: bytes, lost: bool) -> None:  # noqa: FBT001
+def test_which_refusals_mean_that_the_session_is_gone(status: int, body: bytes, lost: bool) -> None:
     """Wire X1; public reports: mcp python-sdk #1676, typescript-sdk #1708."""
     assert session.is_session_lost(status, body) is lost

@@ -2,59 +2,29 @@
 
 import itertools
 import tracemalloc
-from collections.abc import Sequence
 
 import httpx
 import pytest
-from conftest import OpenEndpoint, OpenTransport, Serve
+from conftest import OpenTransport, Serve
 from wire_server import (
     EVENTS,
-    FRAMINGS,
     JSON,
-    MEMORY,
     Framing,
     Move,
     Play,
     Request,
-    encoded,
     http,
     over_and_over,
-    result,
-    sse,
-    tool_result,
 )
 
-from hindsight_bank import AnswerLostError, BankError, DeadlineError, ProtocolError, UnreachableError, answers
+from hindsight_bank import AnswerLostError, BankError, DeadlineError, ProtocolError, UnreachableError
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.network import Exchange
 from hindsight_bank.transport import Transport, translated
-
-# Every way in which a character can be wide, or be taken for the end of a line.
-TEXT = "tea ☕ 🍵 a\u2028b\u0085c\u2029d\u000be é"
-ANSWER = tool_result({**MEMORY, "text": TEXT}, resultType="complete")
-MIXED = ("\r\n", "\n", "\r")
-SPLIT = {"LF": ("\n",), "CRLF": ("\r\n",), "CR": ("\r",), "mixed": MIXED}
 
 
 def deadline() -> Deadline:
     return Deadline("get_memory", 20)
-
-
-def ask(endpoint: Endpoint) -> str:
-    """Call get_memory and return the memory's text."""
-    params = {"name": "get_memory", "arguments": {"memory_id": "m"}}
-    decode = answers.decoder("get_memory")
-    message = endpoint.request("tools/call", params, deadline(), name="get_memory", decode=decode)
-    return str(answers.answer("get_memory", message.result, endpoint.clean).text)
-
-
-def tried(endpoint: Endpoint) -> str | BankError:
-    """Return the memory's text, or the error."""
-    try:
-        return ask(endpoint)
-    except BankError as error:
-        return error
 
 
 def received(transport: Transport) -> list[bytes]:
@@ -62,96 +32,7 @@ def received(transport: Transport) -> list[bytes]:
         return list(reply.messages())
 
 
-# -- cut anywhere ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
-@pytest.mark.parametrize("framing", FRAMINGS)
-@pytest.mark.parametrize("kind", [JSON, EVENTS])
-def test_an_answer_cut_at_any_byte_is_whole_or_an_error(
-    kind: str, framing: Framing, move: Move, serve: Serve, open_endpoint: OpenEndpoint
-) -> None:
-    """Issue 3, item 1; cases 43 and 44: 600 bytes of answer, every offset, three framings, FIN and RST."""
-    at = -1
-
-    def script(request: Request) -> Play:
-        told = result(request, ANSWER)
-        body = encoded(told) if kind == JSON else b": ping\r\n\r\n" + sse(told)
-        return [http(body, kind, framing=framing)[:at], move]
-
-    endpoint = open_endpoint(serve(script))
-    endpoint._ids = itertools.count(1000)  # ids of one length
-    probe = Request(b"", encoded({"id": 1000}), 0)
-    whole = script(probe)[0]  # type: ignore[index]  # a list
-    assert isinstance(whole, bytes)
-    whole_from = len(whole) + 1
-    for at in range(len(whole) + 2):
-        told = tried(endpoint)
-        if isinstance(told, BankError):
-            assert told.outcome == "unknown"
-            assert at < whole_from or move is Move.RESET
-        else:
-            assert told == TEXT
-            whole_from = min(whole_from, at)
-    # The blank line that ends the event is enough; a JSON answer is whole at its last byte only.
-    assert whole_from > len(whole) - (1 if kind == JSON else 20)
-
-
-# -- split anywhere, and the dialects of event streams -----------------------------------------------------------------
-
-
-def ended(lines: Sequence[str], endings: Sequence[str]) -> bytes:
-    """Return the lines, ended in turn by `endings`; an empty line must not become the other half of a CRLF."""
-    text = ""
-    for line, end in zip(lines, itertools.cycle(endings), strict=False):
-        text += line + ("\r\n" if not line and text.endswith("\r") and end == "\n" else end)
-    return text.encode()
-
-
-def dressed(message: str) -> list[str]:
-    """Return a stream that uses all that the standard allows around one message, itself over three data lines."""
-    noise = encoded({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": TEXT}}).decode()
-    version, number, rest = message.split(",", 2)
-    before = [": ping ☕", "", "id: 7", "retry: 500", "data:", "", f"data:{noise}", "event: message", "", "data", ""]
-    foreign = ["event: endpoint", "data: /elsewhere", "", "id", "retry: soon", ""]
-    answer = [f"data: {version},", ": between", f"data:{number},", "unknown: x", f"data: {rest}", "event: message", ""]
-    return [*before, *foreign, *answer, ": after", "data: unfinished"]
-
-
-@pytest.mark.parametrize("name", SPLIT)
-def test_an_event_stream_split_at_any_byte_says_the_same(name: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """HTML standard, 9.2.5 and 9.2.6; cases 55, 56, 58: every boundary, LF, CRLF, CR and mixed, then byte by byte."""
-    at, size = 0, 0
-
-    def script(request: Request) -> Play:
-        nonlocal size
-        stream = b"\xef\xbb\xbf" + ended(dressed(encoded(result(request, ANSWER)).decode()), SPLIT[name])
-        size = len(stream)
-        pieces = [stream[:at], stream[at:]] if at else [bytes([byte]) for byte in stream]
-        return http(pieces, EVENTS, framing="chunked")
-
-    endpoint = open_endpoint(server := serve(script))
-    endpoint._ids = itertools.count(1000)
-    assert ask(endpoint) == TEXT
-    for at in range(1, size):  # noqa: B007 - the script reads it
-        assert ask(endpoint) == TEXT
-    assert server.connections == 1
-
-
-def test_a_json_answer_split_at_any_byte_says_the_same(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Case 59: nothing is parsed before it is all there."""
-    at, size = 0, 0
-
-    def script(request: Request) -> Play:
-        nonlocal size
-        body = encoded(result(request, ANSWER))
-        size = len(body)
-        return http([body[:at], body[at:]] if at else [bytes([byte]) for byte in body], framing="chunked")
-
-    endpoint = open_endpoint(serve(script))
-    assert ask(endpoint) == TEXT
-    for at in range(1, size):  # noqa: B007 - the script reads it
-        assert ask(endpoint) == TEXT
+# -- the dialects of event streams ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -375,6 +256,25 @@ def test_a_connection_that_dies_in_use_is_tried_once_more_only_for_what_may_run_
         with pytest.raises(AnswerLostError):
             transport.post([], b"{}", deadline())
     assert len(server.requests) == 2 + repeatable
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_an_answer_that_was_there_before_its_request_is_not_taken(
+    repeatable: bool, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """RFC 9112, 9.2; ours: such as a 408 for an idle connection, which would call a write refused that then runs."""
+    plays = iter([http(b"1") + http(status=408), http(b"2"), http(b"3")])
+    server = serve(lambda _: next(plays))
+    transport = open_transport(server)
+    assert received(transport) == [b"1"]
+    if repeatable:
+        with transport.post([], b"{}", deadline(), repeatable=True) as reply:
+            assert list(reply.messages()) == [b"3"]
+        assert server.requests[-1].connection == 2
+    else:
+        with pytest.raises(AnswerLostError) as caught:
+            transport.post([], b"{}", deadline())
+        assert caught.value.outcome == "unknown"
 
 
 @pytest.mark.parametrize("sent", [False, True])

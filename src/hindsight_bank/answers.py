@@ -84,7 +84,7 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each 
     if result.resultType != "complete":
         raise _unfinished(result.resultType, clean)
     if result.isError:
-        raise _tool_error(tool, _reason(b"", result.content), clean)
+        raise _tool_error(tool, *_reason(b"", result.content), clean)
     built: Any = result.structuredContent
     if built is UNSET or built is None:
         built = _from_text(tool, _text(result.content), clean)
@@ -128,7 +128,7 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
         return _unfinished(result.resultType, clean)
     payload = bytes(result.structuredContent)
     if result.isError:
-        return _tool_error(tool, _reason(payload, result.content), clean)
+        return _tool_error(tool, *_reason(payload, result.content), clean)
     try:
         msgspec.json.decode(payload, type=types_of(tool).Answer)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -139,7 +139,7 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
 def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | RecursionError, clean: Clean) -> BankError:
     """Return the error for an answer that does not fit the tool's schema."""
     if (fault := _fault(payload)) is not None:
-        return _tool_error(tool, fault, clean)
+        return _tool_error(tool, *fault, clean)
     if "out of range" in str(error):
         return ProtocolError(f"{tool}: the answer holds a number beyond what a double or 64 bits can hold")
     if isinstance(error, msgspec.ValidationError):
@@ -148,25 +148,29 @@ def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | Recur
     if payload.lstrip().startswith((b"{", b"[", b'"')):
         return jsonrpc.malformed(error)
     # A sentence where a value should be: servers say so when a tool fails.
-    return _tool_error(tool, payload.decode(), clean)
+    return _tool_error(tool, payload.decode(), None, clean)
 
 
-def _reason(structured: bytes, content: Raw) -> str:
-    """Return what a result that calls itself an error says of it; empty if nothing."""
+def _reason(structured: bytes, content: Raw) -> tuple[str, str | None]:
+    """Return what a result that calls itself an error says of it, and its code; an empty sentence if nothing."""
     text = _text(content) or ""
-    return _fault(structured) or _fault(text.encode()) or text
+    return _fault(structured) or _fault(text.encode()) or (text, None)
 
 
-def _fault(payload: bytes) -> str | None:
-    """Return what the payload says of a failure, None if it says nothing."""
+def _fault(payload: bytes) -> tuple[str, str | None] | None:
+    """Return the sentence and the code of a failure that the payload tells, None if it tells none."""
     try:
         fault = msgspec.json.decode(payload, type=_Fault)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if fault.error is not None:
-        return fault.error if isinstance(fault.error, str) else json.dumps(fault.error, ensure_ascii=False)
+    error = fault.error
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        code = error.get("code")
+        return error["message"], code if isinstance(code, str) else None
+    if error is not None:
+        return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False), None
     if fault.status == "error":
-        return fault.message if isinstance(fault.message, str) else ""
+        return fault.message if isinstance(fault.message, str) else "", None
     return None
 
 
@@ -179,13 +183,13 @@ def _text(content: Raw) -> str | None:
     return next((block.text for block in blocks if block.type == "text" and block.text is not None), None)
 
 
-def _tool_error(tool: str, message: str, clean: Clean) -> BankError:
+def _tool_error(tool: str, message: str, code: str | None, clean: Clean) -> BankError:
     sentence = clean(message) or "the tool failed without saying why"
     if _UNKNOWN_TOOL.match(message):
         return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
     if found := _MISSING.search(message):
-        return NotFoundError(sentence, tool=tool, what=found[1].lower())
-    return ToolError(sentence, tool=tool)
+        return NotFoundError(sentence, tool=tool, code=code, what=found[1].lower())
+    return ToolError(sentence, tool=tool, code=code)
 
 
 def _unfinished(kind: str, clean: Clean) -> ProtocolError:

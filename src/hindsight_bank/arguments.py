@@ -37,6 +37,16 @@ def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
+def check_response_schema(schema: Mapping[str, Any]) -> None:
+    """Refuse a `response_schema` against which no answer could be judged."""
+    problems: list[str] = []
+    plain = _plain(schema, "$.response_schema", problems)
+    if not problems and (fault := validation.schema_fault(plain)):
+        problems.append(fault.replace("@ $", "@ $.response_schema"))
+    if problems:
+        raise ArgumentsError(f"reflect: {'; '.join(problems)}", tool="reflect", problems=problems)
+
+
 class ServerTool(msgspec.Struct):
     """A tool as the server lists it."""
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 from attrs import frozen
 
-from hindsight_bank import answers
+from hindsight_bank import answers, arguments
 from hindsight_bank.binding import Settings
 from hindsight_bank.connection import Backoff, Connection, Options
 from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
-from hindsight_bank.errors import SettingsError, discreet
+from hindsight_bank.errors import ArgumentsError, SettingsError, discreet
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__
@@ -262,7 +262,10 @@ class Bank:
             ToolError: The server could not answer, for example for want of a language model.
             AnswerError: ``structured_output`` breaks `response_schema`.
         """
-        result = cast("ReflectResult", self._call("reflect", timeout, locals()))
+        given = dict(locals())
+        if response_schema is not None:
+            arguments.check_response_schema(response_schema)
+        result = cast("ReflectResult", self._call("reflect", timeout, given))
         if response_schema is not None and result.structured_output is not None:
             answers.conform(result.structured_output, response_schema)
         return result
@@ -442,7 +445,10 @@ class Bank:
 
     def _deadline(self, operation: str, timeout: float | None) -> Deadline:
         default = _SECONDS.get(operation, _OTHERWISE) if self._timeout is None else self._timeout
-        return Deadline(operation, seconds(timeout, default))
+        try:
+            return Deadline(operation, seconds(timeout, default))
+        except SettingsError as error:
+            raise ArgumentsError(str(error), tool=operation, problems=[f"{error} @ timeout"]) from None
 
 
 def _positive(name: str, value: int) -> int:

@@ -9,7 +9,7 @@ import logging
 import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, Self
 
@@ -28,8 +28,9 @@ EVENTS: Final = "text/event-stream"
 
 # The least that current servers keep an idle connection is 30 s.
 _IDLE_SECONDS: Final = 20.0
-# What is read of a refusal's body, enough for any sentence.
+# What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
 _REFUSAL_BYTES: Final = 16_384
+_REFUSAL_SECONDS: Final = 2.0
 
 _MOST_REDIRECTS: Final = 3
 
@@ -96,14 +97,13 @@ class Reply:
     def refusal(self) -> bytes:
         """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
         body = b""
-        try:
-            with translated(self._exchange):
-                for chunk in self._read():
-                    body += chunk
-                    if len(body) > _REFUSAL_BYTES:
-                        break
-        except (AnswerLostError, UnreachableError):
-            pass
+        left = self._exchange.deadline.remaining()
+        self._exchange.deadline = Deadline("reading a refusal", min(_REFUSAL_SECONDS, left))
+        with suppress(BankError), translated(self._exchange):
+            for chunk in self._read():
+                body += chunk
+                if len(body) > _REFUSAL_BYTES:
+                    break
         return body[:_REFUSAL_BYTES]
 
     def close(self) -> None:
@@ -225,6 +225,10 @@ class Transport:
                 extensions={"timeout": timeouts},
             )
             response = self._transport.handle_request(request)
+        # It came with the answer to an earlier request: whose it is nobody knows. A replayed answer has no stream.
+        if "network_stream" in response.extensions and not exchange.received:
+            response.close()
+            raise AnswerLostError("an answer was there before the request")
         return Reply(response, exchange, self._limits)
 
     def close(self) -> None:
@@ -282,8 +286,9 @@ def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
         target = url.join(location)
     except (httpx.InvalidURL, ValueError):
         return None
-    same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port) and not target.userinfo
-    return target if same and target != url else None
+    # raw_host: httpx decodes an international host, and stumbles over what only looks like one.
+    same = (target.scheme, target.raw_host, target.port) == (url.scheme, url.raw_host, url.port)
+    return target if same and not target.userinfo and target != url else None
 
 
 _quiet: Final = threading.local()

@@ -27,6 +27,19 @@ def problem(error: msgspec.ValidationError) -> str:
     return f"{what} @ {path.removesuffix('`') or '$'}"
 
 
+def schema_fault(schema: Mapping[str, Any]) -> str | None:
+    """Return what keeps `schema` from being a JSON Schema, None if nothing does."""
+    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        return f"no JSON Schema: breaks {error.validator!r} @ {error.json_path}"
+    except RecursionError:
+        return "no JSON Schema: it contains itself @ $"
+    return None
+
+
 def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:  # noqa: ANN401 - any JSON
     """Return one sentence for each way in which `value` breaks `schema`; references open no connection."""
     import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
