@@ -17,7 +17,7 @@ from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, ht
 
 from hindsight_bank import BankError, DeadlineError, UnreachableError
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.network import DeadlineBackend, Stream, abandon
+from hindsight_bank.network import DeadlineBackend, Stream, _left, abandon
 from hindsight_bank.transport import Limits, Transport
 
 PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
@@ -107,6 +107,13 @@ def test_a_slow_tls_handshake_cannot_stretch_a_call(serve: Serve) -> None:
     server = serve(lambda _: b"", greeting=[Move.HANG])
     with closing(Transport(server.url.replace("http:", "https:"), Limits())) as transport:
         assert expire(transport).outcome == "not_sent"
+
+
+def test_the_last_instant_of_a_deadline_is_a_timeout() -> None:
+    """Ours: a socket told to wait 0 seconds does not wait, and fails otherwise than by a timeout."""
+    deadline = Deadline("recall", 1.0, now=iter([0.0, 1.0]).__next__)
+    with pytest.raises(TimeoutError):
+        _left(deadline)
 
 
 def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, open_transport: OpenTransport) -> None:

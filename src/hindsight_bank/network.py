@@ -150,9 +150,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _left(*deadlines: Deadline) -> float:
-    if any(deadline.passed() for deadline in deadlines):
+    left = min(deadline.remaining() for deadline in deadlines)
+    if not left:  # a socket would take 0 for "do not wait at all", and fail otherwise than by a timeout
         raise TimeoutError
-    return min(deadline.remaining() for deadline in deadlines)
+    return left
 
 
 def _is_readable(sock: socket.socket) -> bool:

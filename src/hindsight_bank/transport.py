@@ -319,7 +319,8 @@ def translated(exchange: Exchange) -> Iterator[None]:
 
 
 def _translate(error: Exception, exchange: Exchange) -> BankError:
-    if isinstance(error, httpx.TimeoutException) and exchange.deadline.passed():
+    ours = isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout)  # from our streams, when no time is left
+    if ours or (isinstance(error, httpx.TimeoutException) and exchange.deadline.passed()):
         return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
     if isinstance(error, httpx.ConnectTimeout):
         return UnreachableError(f"no connection to the server within {exchange.connect_limit:g} s")
