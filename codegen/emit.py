@@ -62,9 +62,13 @@ def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
 
 def _package(modules: tuple[Module, ...], homes: dict[str, str]) -> str:
     sources = {path: sha256 for module in modules for path, sha256 in module.sources.items()}
-    lines = [f'    "{name}": "{home}",' for name, home in sorted(homes.items())]
+    prints = {module.tool.name: module.tool.input_sha256 for module in modules if module.tool}
     head = _head("The types of the six tools; PUBLIC says in which module each class is.", sources)
-    return "\n".join((head, "", "PUBLIC = {", *lines, "}", ""))
+    return "\n".join((head, "", *_table("PUBLIC", homes), "", *_table("INPUT_SHA256", prints), ""))
+
+
+def _table(name: str, rows: dict[str, str]) -> list[str]:
+    return [f"{name} = {{", *(f'    "{key}": "{value}",' for key, value in sorted(rows.items())), "}"]
 
 
 def _module(module: Module, homes: dict[str, str], twins: frozenset[str]) -> str:
@@ -182,7 +186,6 @@ def _tool(tool: Tool, twins: frozenset[str]) -> list[list[str]]:
     if tool.arguments:
         arguments += ["", *(f"    {each.name}: {argument(each)}" for each in tool.arguments)]
     facts = [
-        f'INPUT_SHA256 = "{tool.input_sha256}"',
         f"EXCLUSIVE: tuple[tuple[str, ...], ...] = {literal(tool.exclusive)}",
         f"TIMES: tuple[str, ...] = {literal(tool.times)}",
     ]

@@ -1,6 +1,7 @@
 """Failed, retired, backing off, open again: with a clock and dice of our own."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -267,6 +268,31 @@ def test_threads_that_waited_together_connect_once(clock: Clock, serve: Serve, c
         list(pool.map(lambda _: recall(connection), range(8)))
     assert server.log.count("initialize") == 1
     assert server.log.count("get_bank") == 1
+
+
+def test_a_thread_that_waited_for_a_connecting_that_failed_waits_again(
+    clock: Clock, serve: Serve, connect: Connect
+) -> None:
+    """Issue 3, item 5: the failure that it waited for counts for it too."""
+    connecting, release = threading.Event(), threading.Event()
+    fake = Hindsight()
+
+    def slowly_fail(_: Request) -> Play:
+        connecting.set()
+        return [release, http(status=500)]
+
+    fake.answers["tools/list"] = slowly_fail
+    connection = connect(serve(fake))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(fail, connection)
+        assert connecting.wait(PATIENCE)
+        second = pool.submit(recall, connection)
+        clock.while_asleep = fake.answers.clear
+        time.sleep(0.1)  # most likely it waits by now; if it does not, it waits all the same
+        release.set()
+        first.result()
+        second.result()
+    assert clock.slept == [0.5]
 
 
 def test_calls_that_fail_together_count_once(clock: Clock, serve: Serve, connect: Connect) -> None:

@@ -154,7 +154,9 @@ def test_what_comes_after_the_answer_does_no_harm(last: Move, serve: Serve, open
         whole = http([sse(result(request, DONE)), b": garbage \xff"], EVENTS, framing="chunked")
         return [whole.removesuffix(b"0\r\n\r\n"), last]
 
+    began = time.monotonic()
     assert ask(open_endpoint(serve(script))) == DONE
+    assert time.monotonic() - began < PATIENCE / 2
 
 
 # -- requests of the server's ------------------------------------------------------------------------------------------

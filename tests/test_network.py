@@ -4,10 +4,12 @@ import itertools
 import os
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -92,6 +94,29 @@ def test_a_slow_reader_of_the_request_cannot_stretch_a_call(serve: Serve, open_t
     """Issue 3, item 3: the deadline covers writes; a request that is not whole cannot have run."""
     transport = open_transport(serve(lambda _: b"", greeting=[Move.HANG], buffer=4096))
     assert expire(transport, b"x" * 8 * 2**20).outcome == "not_sent"
+
+
+def test_a_reader_that_sips_the_request_cannot_stretch_a_call(open_transport: OpenTransport) -> None:
+    """Issue 3, item 3: each part of a write has what is left, not a time of its own."""
+    enough = threading.Event()
+
+    def sip(listener: socket.socket) -> None:
+        sock, _ = listener.accept()
+        with sock:
+            while sock.recv(1024) and not enough.wait(0.01):
+                pass
+
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        thread = threading.Thread(target=sip, args=(listener,))
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        error = expire(open_transport(SimpleNamespace(url=url)), b"x" * 8 * 2**20)
+        enough.set()
+        thread.join()
+    assert error.outcome == "not_sent"
 
 
 def test_a_request_that_cannot_go_out_whole_was_not_sent(serve: Serve, open_transport: OpenTransport) -> None:

@@ -20,7 +20,7 @@ import oracle
 import pytest
 
 from codegen.shape import fingerprint
-from hindsight_bank._generated import PUBLIC
+from hindsight_bank._generated import INPUT_SHA256, PUBLIC
 
 CAPTURED = Path(__file__).parent / "captured"
 
@@ -245,7 +245,7 @@ def test_error_is_the_last_property_and_null(tool: str) -> None:
 def test_the_input_schema_is_the_one_that_the_pinned_server_serves(tool: str) -> None:
     """Authority: tools/list of the version that PINNED.json names."""
     ours, theirs = oracle.load(f"tools/{tool}.json")["inputSchema"], INPUTS[PINNED][tool]
-    assert types(tool).INPUT_SHA256 == fingerprint(ours) == fingerprint(theirs)
+    assert INPUT_SHA256[tool] == fingerprint(ours) == fingerprint(theirs)
     assert list(ours["properties"]) == list(theirs["properties"])
 
 

@@ -127,7 +127,8 @@ def echo(request: Request) -> dict[str, Any]:
 
 
 def echoed(request: Request, status: int, kind: str) -> bytes:
-    body = encoded(echo(request)) if kind == JSON else f"{KEY} {request.session}".encode()
+    orphan = "canary-orphan-1" if request.label == "initialize" else ""
+    body = encoded([orphan, echo(request)]) if kind == JSON else f"{KEY} {request.session} {orphan}".encode()
     headers = {"www-authenticate": KEY, "x-session": str(request.session)}
     return http(body, kind, status=status, headers=headers)
 

@@ -82,7 +82,8 @@ for path in pathlib.Path({str(SCHEMAS)!r}).glob("*.json"):
 judge("recall", {{"query": "q", "tags": ["a"]}})
 Bank("http://localhost", "alice")
 assert "jsonschema" not in sys.modules
-del schema["properties"], sys.modules["hindsight_bank._generated.get_bank"]
+assert "hindsight_bank._generated.get_bank" not in sys.modules
+del schema["properties"]
 ServerSchema("recall", Raw(json.dumps(schema).encode()))
 assert "jsonschema" not in sys.modules
 ServerSchema("recall", Raw(b'{{"properties":{{"query":{{}}}}}}')).judge({{"query": "q"}}, "")

@@ -40,6 +40,8 @@ def received(transport: Transport) -> list[bytes]:
     [
         ("data: 1\n\n", ["1"]),
         ("data:1\n\n", ["1"]),
+        ("\ufeffdata: 1\n\n", ["1"]),
+        ("\ufeff\ufeffdata: 1\n\n", []),
         ("data:  1\n\n", [" 1"]),
         ("data: 1\ndata\ndata: 2\n\n", ["1\n\n2"]),
         ("\n\ndata: 1\n\n\n\ndata: 2\n\n", ["1", "2"]),

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from hindsight_bank import validation
+from hindsight_bank._generated import INPUT_SHA256
 from hindsight_bank.errors import ArgumentsError, ProtocolError
 from hindsight_bank.validation import problem, types_of
 
@@ -64,7 +65,7 @@ class ServerSchema:
             raise ProtocolError(f"the server lists {tool} with an inputSchema that is no JSON object") from None
         properties = self._schema.get("properties")
         self.names = frozenset(properties if isinstance(properties, dict) else ())
-        self._same = _canonical_sha256(self._schema) == types_of(tool).INPUT_SHA256
+        self._same = _canonical_sha256(self._schema) == INPUT_SHA256[tool]
         self._tool = tool
 
     def judge(self, arguments: Mapping[str, Any], server: str) -> None:

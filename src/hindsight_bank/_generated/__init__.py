@@ -36,3 +36,12 @@ PUBLIC = {
     "ToolCall": "reflect",
     "Usage": "reflect",
 }
+
+INPUT_SHA256 = {
+    "get_bank": "99334726611ccf58a148b0814696bfa6fe08c1b2d027e946beccf5a74331c9aa",
+    "get_memory": "697a5139f50ee417b108b7d5c9907e86792c899fa6f4ef7987c78e57ce0037c7",
+    "list_memories": "281045495fe033b5a110316513696e6cb10b215c99bdaf106eb8f9ea7d5b6f80",
+    "recall": "e00c75410e90b2d96b17d4507d30c98816520254acf4bcffff71397bb06ee052",
+    "reflect": "006732c131f2ad5b9779ac37b0799ba58273d39a3f86d33e87c3cf7247415887",
+    "retain": "e95e98e300aca192c0d9e26ccaa5d9c4370f19952527bf125e84367600c4f8a0",
+}

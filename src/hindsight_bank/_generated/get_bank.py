@@ -50,6 +50,5 @@ class Arguments(TypedDict, total=False):
     """What get_bank takes, by our rules too. None is never sent."""
 
 
-INPUT_SHA256 = "99334726611ccf58a148b0814696bfa6fe08c1b2d027e946beccf5a74331c9aa"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
 TIMES: tuple[str, ...] = ()

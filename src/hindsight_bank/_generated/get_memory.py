@@ -114,6 +114,5 @@ class Arguments(TypedDict, total=False):
     memory_id: Required[str]
 
 
-INPUT_SHA256 = "697a5139f50ee417b108b7d5c9907e86792c899fa6f4ef7987c78e57ce0037c7"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
 TIMES: tuple[str, ...] = ()

@@ -107,6 +107,5 @@ class Arguments(TypedDict, total=False):
     tags_match: Literal["any", "all", "any_strict", "all_strict", "exact"]
 
 
-INPUT_SHA256 = "281045495fe033b5a110316513696e6cb10b215c99bdaf106eb8f9ea7d5b6f80"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
 TIMES: tuple[str, ...] = ()

@@ -111,6 +111,5 @@ class Arguments(TypedDict, total=False):
     max_source_facts_tokens: Annotated[int, Meta(ge=1)]
 
 
-INPUT_SHA256 = "e00c75410e90b2d96b17d4507d30c98816520254acf4bcffff71397bb06ee052"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = (("tags", "tag_groups"),)
 TIMES: tuple[str, ...] = ("query_timestamp",)

@@ -208,6 +208,5 @@ class Arguments(TypedDict, total=False):
     include_trace: bool
 
 
-INPUT_SHA256 = "006732c131f2ad5b9779ac37b0799ba58273d39a3f86d33e87c3cf7247415887"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
 TIMES: tuple[str, ...] = ()

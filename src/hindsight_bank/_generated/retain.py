@@ -43,6 +43,5 @@ class Arguments(TypedDict, total=False):
     update_mode: str
 
 
-INPUT_SHA256 = "e95e98e300aca192c0d9e26ccaa5d9c4370f19952527bf125e84367600c4f8a0"
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
 TIMES: tuple[str, ...] = ("timestamp",)
