@@ -17,8 +17,9 @@ from hindsight_bank import (
     UnreachableError,
 )
 from hindsight_bank.binding import Settings
-from hindsight_bank.connection import Connection, Link, Options
+from hindsight_bank.connection import Connection, Options
 from hindsight_bank.deadline import Deadline
+from hindsight_bank.link import Link
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits
 

@@ -36,7 +36,8 @@ from hindsight_bank import (
     StatusError,
     UnauthorizedError,
 )
-from hindsight_bank.endpoint import Endpoint, _retry_after
+from hindsight_bank.endpoint import Endpoint
+from hindsight_bank.refusal import retry_after
 
 
 def refuse(endpoint: Endpoint) -> BankError:
@@ -146,12 +147,14 @@ def test_an_accepted_request_is_not_waited_for(serve: Serve, open_endpoint: Open
     assert caught.outcome == "unknown"
 
 
-@pytest.mark.parametrize("last", [Move.RESET, Move.HANG])
-def test_what_comes_after_the_answer_does_no_harm(last: Move, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+@pytest.mark.parametrize(("more", "last"), [(b"\xff", Move.CLOSE), (b": ping\n", Move.RESET), (b": ping\n", Move.HANG)])
+def test_what_comes_after_the_answer_does_no_harm(
+    more: bytes, last: Move, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
     """wire.md S12: the rest of the stream is read for the connection's sake only, and briefly."""
 
     def script(request: Request) -> Play:
-        whole = http([sse(result(request, DONE)), b": garbage \xff"], EVENTS, framing="chunked")
+        whole = http([sse(result(request, DONE)), more], EVENTS, framing="chunked")
         return [whole.removesuffix(b"0\r\n\r\n"), last]
 
     began = time.monotonic()
@@ -274,12 +277,12 @@ def test_a_refusal_whose_body_is_cut_is_still_that_refusal(
 )
 def test_retry_after_is_a_number_a_date_or_nothing(value: str | None, expected: float | None) -> None:
     """RFC 9110, 10.2.3; issue 3, item 5: nonsense and huge values included."""
-    assert _retry_after(value) == expected
+    assert retry_after(value) == expected
 
 
 def test_retry_after_may_be_a_date_to_come() -> None:
     """RFC 9110, 10.2.3."""
-    seconds = _retry_after("Fri, 31 Dec 2399 23:59:59 GMT")
+    seconds = retry_after("Fri, 31 Dec 2399 23:59:59 GMT")
     assert seconds is not None
     assert seconds > 1e9
 

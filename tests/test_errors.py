@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hindsight_bank import errors
-from hindsight_bank.errors import BankError, DeadlineError, RPCError, ToolError, discreet
+from hindsight_bank.discreet import discreet
+from hindsight_bank.errors import BankError, DeadlineError, RPCError, ToolError
 
 # One value for each attribute that a class of the tree takes by keyword.
 VALUES: dict[str, Any] = {

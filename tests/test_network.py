@@ -103,17 +103,16 @@ def test_a_reader_that_sips_the_request_cannot_stretch_a_call(open_transport: Op
     def sip(listener: socket.socket) -> None:
         sock, _ = listener.accept()
         with sock:
-            while sock.recv(1024) and not enough.wait(0.01):
+            while sock.recv(2**17) and not enough.wait(0.01):
                 pass
 
     with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         thread = threading.Thread(target=sip, args=(listener,))
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        error = expire(open_transport(SimpleNamespace(url=url)), b"x" * 8 * 2**20)
+        error = expire(open_transport(SimpleNamespace(url=url)), b"x" * 64 * 2**20)
         enough.set()
         thread.join()
     assert error.outcome == "not_sent"

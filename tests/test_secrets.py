@@ -41,7 +41,10 @@ class Planted(Hindsight):
     """A Hindsight whose session ids are canaries."""
 
     def _open(self, kind: str) -> str:
-        return super()._open(f"canary-{kind}")
+        if kind == "session":
+            return super()._open("canary-session")
+        self.sessions.add("canary-orphan")
+        return "canary-orphan"
 
 
 @pytest.fixture
@@ -127,7 +130,7 @@ def echo(request: Request) -> dict[str, Any]:
 
 
 def echoed(request: Request, status: int, kind: str) -> bytes:
-    orphan = "canary-orphan-1" if request.label == "initialize" else ""
+    orphan = "canary-orphan" if request.label == "initialize" else ""
     body = encoded([orphan, echo(request)]) if kind == JSON else f"{KEY} {request.session} {orphan}".encode()
     headers = {"www-authenticate": KEY, "x-session": str(request.session)}
     return http(body, kind, status=status, headers=headers)

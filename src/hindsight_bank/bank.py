@@ -15,7 +15,8 @@ from hindsight_bank.binding import Settings
 from hindsight_bank.connection import Backoff, Connection, Options
 from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
-from hindsight_bank.errors import ArgumentsError, SettingsError, discreet
+from hindsight_bank.discreet import discreet
+from hindsight_bank.errors import ArgumentsError, SettingsError
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__

@@ -3,7 +3,8 @@
 from typing import Final
 
 from hindsight_bank.binding import canonical_origin, check_bank_id
-from hindsight_bank.errors import CredentialsError, discreet
+from hindsight_bank.discreet import discreet
+from hindsight_bank.errors import CredentialsError
 
 SERVICE: Final = "hindsight-bank"
 

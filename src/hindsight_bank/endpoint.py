@@ -5,12 +5,9 @@ then a session is opened and the request sent again. The verdict is kept. A lost
 by one thread while the others wait. Nothing else is ever sent twice.
 """
 
-import email.utils
 import itertools
-import re
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -25,40 +22,20 @@ from hindsight_bank.errors import (
     ArgumentsError,
     BankError,
     DeadlineError,
-    IncompatibleServer,
     ProtocolError,
-    RPCError,
-    StatusError,
-    UnauthorizedError,
 )
 from hindsight_bank.jsonrpc import Message
-from hindsight_bank.transport import Limits, Reply, Transport
+from hindsight_bank.refusal import Censor, Refusal, rpc_error
+from hindsight_bank.reply import Reply
+from hindsight_bank.transport import Limits, Transport
 
 Decode = Callable[[bytes], Message[Any]]
 
 # Seconds for what is polite, not needed: cancelling a call, ending a session, reading past the answer.
 _COURTESY: Final = 0.25
 _PATIENCE: Final = 2.0
-_EXCERPT: Final = 300
 _OK: Final = 200
 _ACCEPTED: Final = 202
-
-
-@frozen
-class Refusal:
-    """An HTTP answer other than success."""
-
-    status: int
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-
-    def rpc_error(self) -> jsonrpc.Error | None:
-        """Return the JSON-RPC error in the body, whatever its id: servers put null or a placeholder there."""
-        try:
-            error = jsonrpc.decode(self.body).error
-        except ProtocolError:
-            return None
-        return None if error is UNSET else error
 
 
 @frozen
@@ -79,8 +56,7 @@ class Endpoint:
         self._transport = transport
         self._client = client
         self._limits = limits
-        self._keyed = key is not None
-        self._secrets = set() if key is None else {key}
+        self._censor = Censor(key)
         self._base = [
             ("Content-Type", "application/json"),
             ("Accept", "application/json, text/event-stream"),
@@ -126,7 +102,7 @@ class Endpoint:
             era = self._successor(era, answer, deadline)
             answer = self._exchange(era, call, deadline)
         if isinstance(answer, Refusal):
-            raise self._refused(answer)
+            raise self._error(answer)
         self._era = self._era or era
         return answer
 
@@ -138,11 +114,8 @@ class Endpoint:
         self._transport.close()
 
     def clean(self, text: str) -> str:
-        """Return a server's sentence fit for an error: one line, bounded, without our secrets."""
-        # pydantic quotes what it refuses, and FastMCP passes that on.
-        text = re.sub(r"input_value=.*?(?=, input_type=|$)", "input_value=…", self._veiled(text), flags=re.DOTALL)
-        text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text).strip()
-        return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
+        """Return a server's sentence fit for an error."""
+        return self._censor.clean(text)
 
     # -- one exchange ------------------------------------------------------------------------------------------------
 
@@ -192,7 +165,7 @@ class Endpoint:
 
     def _checked(self, message: Message[Any]) -> Message[Any]:
         if message.error is not UNSET:
-            raise self._rpc_error(message.error)
+            raise rpc_error(message.error, self._censor)
         if message.result is UNSET:
             raise ProtocolError("the response has neither a result nor an error")
         return message
@@ -222,14 +195,14 @@ class Endpoint:
             if code == session.UNSUPPORTED_VERSION and isinstance(supported, list) and era.revision in supported:
                 return era
             if not session.is_handshake_server(refusal.status, code, supported):
-                raise self._refused(refusal)
+                raise self._error(refusal)
             # mcp 1.24 to 1.29 keep a session for the request they refused.
             if orphan := refusal.headers.get("mcp-session-id"):
-                self._secrets.add(orphan)
+                self._censor.hide(orphan)
                 with suppress(BankError):
                     self._delete(session.opened(session.HANDSHAKE[0], orphan))
         elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
-            raise self._refused(refusal)
+            raise self._error(refusal)
         if not self._opening.acquire(timeout=deadline.remaining()):
             raise deadline.error("refused")
         try:
@@ -250,10 +223,10 @@ class Endpoint:
         with self._transport.post(self._base, body, deadline, repeatable=True) as reply:
             message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
         if isinstance(message, Refusal):
-            raise self._refused(message)
+            raise self._error(message)
         session_id = reply.headers.get("mcp-session-id")
         if session_id:
-            self._secrets.add(session_id)
+            self._censor.hide(session_id)
         result = jsonrpc.result(message, _Initialized)
         self.server = self.clean(result.server())
         opened = session.opened(result.protocolVersion, session_id)
@@ -265,71 +238,14 @@ class Endpoint:
         with self._transport.post([*self._base, *era.headers()], body, deadline, repeatable=True) as reply:
             refusal = reply.refusal()
             if reply.status >= 300:  # noqa: PLR2004 - HTTP: not a success
-                raise self._refused(Refusal(reply.status, reply.headers, refusal))
+                raise self._error(Refusal(reply.status, reply.headers, refusal))
 
     def _delete(self, era: session.Session, patience: float = _COURTESY) -> None:
         with self._transport.delete([*self._base, *era.headers()], Deadline("closing", patience)) as reply:
             reply.refusal()
 
-    # -- errors ------------------------------------------------------------------------------------------------------
-
-    def _rpc_error(self, error: jsonrpc.Error) -> RPCError:
-        try:
-            data = self._veiled(error.data)
-        except RecursionError:
-            data = None
-        ran = error.code == -32603  # noqa: PLR2004 - internal error
-        return RPCError(self.clean(error.message), code=error.code, data=data, outcome="unknown" if ran else "refused")
-
-    def _refused(self, refusal: Refusal) -> BankError:
-        status, location = refusal.status, refusal.headers.get("location")
-        says = self._excerpt(refusal)
-        if status in (401, 403):
-            return UnauthorizedError(
-                f"HTTP {status}: the server wants {'another' if self._keyed else 'an'} API key{says};"
-                " pass Bank(..., api_key=...), for example with stored_key(server_url, bank_id)",
-                status=status,
-            )
-        transient = status == 429 or status >= 500  # noqa: PLR2004 - HTTP
-        if not transient and (error := refusal.rpc_error()):
-            if error.code == session.UNSUPPORTED_VERSION:
-                return IncompatibleServer(
-                    f"the server speaks no protocol revision of ours: {self.clean(error.message)}"
-                )
-            return self._rpc_error(error)
-        if 300 <= status < 400:  # noqa: PLR2004 - HTTP
-            target = re.sub(r"(?<=//)[^/]*@", "", re.split(r"[?#]", location or "nowhere")[0])
-            return StatusError(f"HTTP {status}: the server redirects to {self.clean(target)}", status=status)
-        if status == 404:  # noqa: PLR2004 - HTTP
-            return StatusError(f"HTTP 404: there is no MCP endpoint at {self._transport.url}{says}", status=404)
-        return StatusError(
-            f"HTTP {status}{says}",
-            status=status,
-            retry_after=_retry_after(refusal.headers.get("retry-after")),
-            outcome="unknown" if status >= 500 else "refused",  # noqa: PLR2004 - HTTP
-        )
-
-    def _excerpt(self, refusal: Refusal) -> str:
-        kind = refusal.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in ("", "text/plain"):
-            text = refusal.body.decode(errors="replace")
-        elif kind == "application/json":
-            text = _said(refusal.body)
-        else:
-            return f" with a body of type {self.clean(kind)}"
-        text = self.clean(text)
-        return f": {text}" if text else ""
-
-    def _veiled(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return what a server said without our secrets."""
-        if isinstance(value, str):
-            for secret in list(self._secrets):
-                value = value.replace(secret, "***")
-        elif isinstance(value, list):
-            return [self._veiled(item) for item in value]
-        elif isinstance(value, dict):
-            return {self._veiled(name): self._veiled(item) for name, item in value.items()}
-        return value
+    def _error(self, refusal: Refusal) -> BankError:
+        return refusal.error(str(self._transport.url), self._censor)
 
 
 class _Initialized(msgspec.Struct):
@@ -346,31 +262,4 @@ def server_label(info: Any) -> str:  # noqa: ANN401 - whatever the server sent
     """Return "name version" as the server reports them; nothing is decided by it."""
     if not isinstance(info, dict):
         return ""
-    return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))[:_EXCERPT]
-
-
-def _said(body: bytes) -> str:
-    """Return the texts of a JSON body: decoded, since escapes may spell a secret so that it is not found."""
-    try:
-        return ": ".join(_texts(msgspec.json.decode(body)))
-    except (msgspec.DecodeError, RecursionError):
-        return ""
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header, given as a number or a date; None for anything else."""
-    if value is None:
-        return None
-    with suppress(ValueError, OverflowError):
-        return max(float(int(value)), 0.0)
-    with suppress(ValueError, TypeError, OverflowError):
-        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    return None
+    return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))

@@ -24,10 +24,8 @@ Every class takes its message first and its attributes by keyword, each with a d
 pickling. No message carries a key, a session id or a memory's text.
 """
 
-import sys
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, Literal, ParamSpec, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal
 
 __all__ = [
     "AnswerError",
@@ -49,13 +47,9 @@ __all__ = [
     "ToolError",
     "UnauthorizedError",
     "UnreachableError",
-    "discreet",
 ]
 
 Outcome = Literal["not_sent", "refused", "unknown"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class BankError(Exception):
@@ -273,24 +267,3 @@ class AnswerError(BankError):
         super().__init__(message)
         self.tool = tool
         self.problems = tuple(problems)
-
-
-def discreet(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a `BankError` leave `function` without the frames below it, whose locals hold keys and memories."""
-
-    @wraps(function)
-    def entrance(*args: P.args, **kwargs: P.kwargs) -> R:
-        outer = sys.exception()  # what the caller is handling stays as it is
-        try:
-            return function(*args, **kwargs)
-        except BankError as error:
-            del args, kwargs
-            chain: list[BaseException] = [error]
-            for link in chain:
-                if link.__suppress_context__:
-                    link.__context__ = link.__cause__
-                link.__traceback__ = None
-                chain += [e for e in (link.__cause__, link.__context__) if e and e is not outer and e not in chain]
-            raise
-
-    return entrance

@@ -1,37 +1,28 @@
-"""One POST: bytes out, messages back, bounded in size and time.
+"""One POST: bytes out, a reply back, bounded in size and time.
 
 `httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or environment happen behind our back. Whatever
 goes wrong below leaves here as one of our errors, and says whether the request had gone out.
 """
 
-import codecs
 import logging
 import ssl
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import Final, Self
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
 import httpx
-import httpx_sse
 from attrs import frozen
 
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.errors import AnswerLostError, BankError, ProtocolError, SettingsError, UnreachableError
+from hindsight_bank.errors import AnswerLostError, BankError, SettingsError, UnreachableError
 from hindsight_bank.network import DeadlineBackend, Exchange
+from hindsight_bank.reply import Reply
 
 Headers = Sequence[tuple[str, str]]
 
-JSON: Final = "application/json"
-EVENTS: Final = "text/event-stream"
-
 # The least that current servers keep an idle connection is 30 s.
 _IDLE_SECONDS: Final = 20.0
-# What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
-_REFUSAL_BYTES: Final = 16_384
-_REFUSAL_SECONDS: Final = 2.0
-
 _MOST_REDIRECTS: Final = 3
 
 _PROXY_RULE: Final = "a proxy is the URL of an HTTP proxy: http://host:port"
@@ -58,87 +49,6 @@ class Limits:
     connect: float = 10.0
     request: int = 4 * 2**20
     response: int = 32 * 2**20
-
-
-class Reply:
-    """An answer whose headers are here and whose body is still to be read."""
-
-    def __init__(self, response: httpx.Response, exchange: Exchange, limits: Limits) -> None:
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = response.headers
-        self.media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        self._response = response
-        self._exchange = exchange
-        self._limits = limits
-
-    @property
-    def exchange(self) -> Exchange:
-        """What the socket knows of this exchange."""
-        return self._exchange
-
-    def messages(self) -> Iterator[bytes]:
-        """Yield the JSON text of each message of a successful answer; drain the answer to its end."""
-        encoding = self.headers.get("content-encoding", "identity")
-        if encoding.strip().lower() != "identity":
-            raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
-        with translated(self._exchange):
-            if self.media_type == JSON:
-                yield _utf8(b"".join(self._chunks()))
-            elif self.media_type == EVENTS:
-                for event in httpx_sse.EventSource(_Text(self._chunks())).iter_sse():  # type: ignore[arg-type]  # all it uses
-                    # An event without data primes a resumable stream; other event types are not ours.
-                    if event.data and event.event in ("", "message"):
-                        yield event.data.encode()
-            else:
-                raise ProtocolError(
-                    f"the answer is {self.media_type[:60]!r}, not JSON or an event stream: is this an MCP endpoint?",
-                )
-
-    def refusal(self) -> bytes:
-        """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
-        body = b""
-        left = self._exchange.deadline.remaining()
-        self._exchange.deadline = Deadline("reading a refusal", min(_REFUSAL_SECONDS, left))
-        with suppress(BankError), translated(self._exchange):
-            for chunk in self._read():
-                body += chunk
-                if len(body) > _REFUSAL_BYTES:
-                    break
-        return body[:_REFUSAL_BYTES]
-
-    def close(self) -> None:
-        """Give the connection back, or close it where the answer was not read to its end."""
-        self._response.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _read(self) -> Iterator[bytes]:
-        """Yield the body as it comes."""
-        stream = iter(self._response.stream)  # type: ignore[arg-type]  # synchronous by construction
-        while True:
-            with _unlogged():
-                chunk = next(stream, None)
-            if chunk is None:
-                return
-            yield chunk
-
-    def _chunks(self) -> Iterator[bytes]:
-        """Yield the body, counted."""
-        total = 0
-        for chunk in self._read():
-            total += len(chunk)
-            if total > self._limits.response:
-                raise ProtocolError(
-                    f"the answer is larger than {self._limits.response} bytes;"
-                    " ask for less, or raise max_response_bytes"
-                )
-            yield chunk
 
 
 def check_proxy(url: str | None) -> str | None:
@@ -229,7 +139,14 @@ class Transport:
         if "network_stream" in response.extensions and not exchange.received:
             response.close()
             raise AnswerLostError("an answer was there before the request")
-        return Reply(response, exchange, self._limits)
+        return Reply(
+            response.status_code,
+            response.headers,
+            _chunks(response, exchange),
+            response.close,
+            exchange=exchange,
+            most_bytes=self._limits.response,
+        )
 
     def close(self) -> None:
         """Close every connection."""
@@ -248,33 +165,15 @@ class _Body(httpx.SyncByteStream):
         self._exchange.sent = True
 
 
-class _Text:
-    """Strictly decoded text of an event stream, in the two attributes that `EventSource` asks of a response."""
-
-    headers: Final = {"content-type": EVENTS}
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def iter_text(self) -> Iterator[str]:
-        # utf-8-sig: the standard drops one leading byte order mark.
-        decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        try:
-            for chunk in self._chunks:
-                if text := decoder.decode(chunk):
-                    yield text
-        except UnicodeDecodeError:
-            raise ProtocolError("the event stream is not UTF-8") from None
-
-
-def _utf8(body: bytes) -> bytes:
-    """Return `body` if it is UTF-8: the JSON decoder does not look into what it skips."""
-    if not body.isascii():
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            raise ProtocolError("the answer is not UTF-8") from None
-    return body
+def _chunks(response: httpx.Response, exchange: Exchange) -> Iterator[bytes]:
+    """Yield the body as it comes, with our errors."""
+    stream = iter(response.stream)  # type: ignore[arg-type]  # synchronous by construction
+    while True:
+        with translated(exchange), _unlogged():
+            chunk = next(stream, None)
+        if chunk is None:
+            return
+        yield chunk
 
 
 def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
@@ -311,7 +210,7 @@ def translated(exchange: Exchange) -> Iterator[None]:
     """Turn httpx's exceptions into ours, with what is known of the exchange."""
     try:
         yield
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError, httpx_sse.SSEError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
         if isinstance(error, httpx.ProtocolError):
             error.args = ()  # it quotes the bytes that could not be read
         error.__cause__ = error.__context__ = None

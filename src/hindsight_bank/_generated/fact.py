@@ -7,7 +7,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from attrs import frozen
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
 
 @frozen(kw_only=True)
@@ -70,10 +70,16 @@ class Fact:
 
     def __attrs_post_init__(self) -> None:
         if self.entities is None:
-            fill(self, "entities", ())
+            _set_fact_entities(self, ())
         if self.metadata is None:
-            fill(self, "metadata", {})
+            _set_fact_metadata(self, {})
         if self.tags is None:
-            fill(self, "tags", ())
+            _set_fact_tags(self, ())
         if self.source_fact_ids is None:
-            fill(self, "source_fact_ids", ())
+            _set_fact_source_fact_ids(self, ())
+
+
+_set_fact_entities = setter(Fact, "entities")
+_set_fact_metadata = setter(Fact, "metadata")
+_set_fact_tags = setter(Fact, "tags")
+_set_fact_source_fact_ids = setter(Fact, "source_fact_ids")

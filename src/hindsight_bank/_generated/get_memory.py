@@ -9,7 +9,7 @@ from typing import Any, Required, TypedDict
 
 from attrs import field, frozen
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
 
 @frozen(kw_only=True)
@@ -92,17 +92,25 @@ class Memory:
 
     def __attrs_post_init__(self) -> None:
         if self.entities is None:
-            fill(self, "entities", ())
+            _set_memory_entities(self, ())
         if self.tags is None:
-            fill(self, "tags", ())
+            _set_memory_tags(self, ())
         if self.metadata is None:
-            fill(self, "metadata", {})
+            _set_memory_metadata(self, {})
         if self.history is None:
-            fill(self, "history", ())
+            _set_memory_history(self, ())
         if self.source_memory_ids is None:
-            fill(self, "source_memory_ids", ())
+            _set_memory_source_memory_ids(self, ())
         if self.source_memories is None:
-            fill(self, "source_memories", ())
+            _set_memory_source_memories(self, ())
+
+
+_set_memory_entities = setter(Memory, "entities")
+_set_memory_tags = setter(Memory, "tags")
+_set_memory_metadata = setter(Memory, "metadata")
+_set_memory_history = setter(Memory, "history")
+_set_memory_source_memory_ids = setter(Memory, "source_memory_ids")
+_set_memory_source_memories = setter(Memory, "source_memories")
 
 
 Answer = Memory

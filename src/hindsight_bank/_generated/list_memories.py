@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from attrs import field, frozen
 from msgspec import Meta
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
 
 @frozen(kw_only=True)
@@ -68,11 +68,16 @@ class MemoryItem:
 
     def __attrs_post_init__(self) -> None:
         if self.tags is None:
-            fill(self, "tags", ())
+            _set_memoryitem_tags(self, ())
         if self.metadata is None:
-            fill(self, "metadata", {})
+            _set_memoryitem_metadata(self, {})
         if self.source_memory_ids is None:
-            fill(self, "source_memory_ids", ())
+            _set_memoryitem_source_memory_ids(self, ())
+
+
+_set_memoryitem_tags = setter(MemoryItem, "tags")
+_set_memoryitem_metadata = setter(MemoryItem, "metadata")
+_set_memoryitem_source_memory_ids = setter(MemoryItem, "source_memory_ids")
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from msgspec import Meta
 
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, fill
+from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
 
 @frozen(kw_only=True)
@@ -60,7 +60,10 @@ class Entity:
 
     def __attrs_post_init__(self) -> None:
         if self.observations is None:
-            fill(self, "observations", ())
+            _set_entity_observations(self, ())
+
+
+_set_entity_observations = setter(Entity, "observations")
 
 
 @frozen(kw_only=True)

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from hindsight_bank._generated.directive import Directive
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty, fill
+from hindsight_bank._generated.reading import OrEmpty, setter
 
 
 @frozen(kw_only=True)
@@ -41,17 +41,25 @@ class BasedOn:
 
     def __attrs_post_init__(self) -> None:
         if self.world is None:
-            fill(self, "world", ())
+            _set_basedon_world(self, ())
         if self.experience is None:
-            fill(self, "experience", ())
+            _set_basedon_experience(self, ())
         if self.opinion is None:
-            fill(self, "opinion", ())
+            _set_basedon_opinion(self, ())
         if self.observation is None:
-            fill(self, "observation", ())
+            _set_basedon_observation(self, ())
         if self.mental_models is None:
-            fill(self, "mental_models", ())
+            _set_basedon_mental_models(self, ())
         if self.directives is None:
-            fill(self, "directives", ())
+            _set_basedon_directives(self, ())
+
+
+_set_basedon_world = setter(BasedOn, "world")
+_set_basedon_experience = setter(BasedOn, "experience")
+_set_basedon_opinion = setter(BasedOn, "opinion")
+_set_basedon_observation = setter(BasedOn, "observation")
+_set_basedon_mental_models = setter(BasedOn, "mental_models")
+_set_basedon_directives = setter(BasedOn, "directives")
 
 
 class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "mental-models"}):
@@ -157,11 +165,16 @@ class ReflectResult:
 
     def __attrs_post_init__(self) -> None:
         if self.tool_trace is None:
-            fill(self, "tool_trace", ())
+            _set_reflectresult_tool_trace(self, ())
         if self.llm_trace is None:
-            fill(self, "llm_trace", ())
+            _set_reflectresult_llm_trace(self, ())
         if self.directives_applied is None:
-            fill(self, "directives_applied", ())
+            _set_reflectresult_directives_applied(self, ())
+
+
+_set_reflectresult_tool_trace = setter(ReflectResult, "tool_trace")
+_set_reflectresult_llm_trace = setter(ReflectResult, "llm_trace")
+_set_reflectresult_directives_applied = setter(ReflectResult, "directives_applied")
 
 
 class _ReflectResult(Struct, frozen=True, kw_only=True):

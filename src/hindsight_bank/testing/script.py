@@ -14,7 +14,7 @@ from vcr.serialize import deserialize, serialize
 from vcr.serializers import yamlserializer
 
 from hindsight_bank.arguments import undescribed
-from hindsight_bank.connection import TOOLS
+from hindsight_bank.link import TOOLS
 from hindsight_bank.testing.scrubbers import Json, few, hide, local, places, secrets, unversioned
 
 # Longer texts, bodies above all, get lines of their own, on which nothing needs escaping ...

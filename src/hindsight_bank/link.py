@@ -1,0 +1,93 @@
+"""A verified connection: its server has the six tools, and the bank exists."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from hindsight_bank import answers, arguments, jsonrpc
+from hindsight_bank.deadline import Deadline
+from hindsight_bank.endpoint import Endpoint, server_label
+from hindsight_bank.errors import IncompatibleServer, NotFoundError
+from hindsight_bank.session import SERVER_INFO
+
+TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "get_bank")
+
+# tools/list is one page on every Hindsight; this ends a server that pages for ever.
+_MOST_PAGES: Final = 50
+
+
+class _Page(msgspec.Struct):
+    """What we read of the result of tools/list."""
+
+    tools: list[arguments.ServerTool]
+    nextCursor: str | None = None  # noqa: N815 - the wire's word
+    meta: dict[str, Any] = msgspec.field(name="_meta", default={})
+
+
+class Link:
+    """A verified connection: the endpoint, and what its server said of itself."""
+
+    def __init__(self, endpoint: Endpoint, tools: Mapping[str, arguments.ServerSchema], server: str) -> None:
+        self.endpoint = endpoint
+        self.tools = tools
+        self.server = server
+        self.bank_seen = False
+        self.failed = False
+        self.calls = 0
+        self.retired = False
+
+    def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:  # noqa: ANN401 - each tool has its own
+        """Call a tool with judged arguments and return its typed answer."""
+        self.tools[tool].judge(given, self.server)
+        message = self.endpoint.request(
+            "tools/call",
+            {"name": tool, "arguments": given},
+            deadline,
+            name=tool,
+            decode=answers.decoder(tool),
+            repeatable=tool != "retain",
+        )
+        return answers.answer(tool, message.result, self.endpoint.clean)
+
+    def check_bank(self, deadline: Deadline) -> None:
+        """Raise `NotFoundError` unless the bank exists.
+
+        Up to Hindsight 0.7.2, known by a list_memories without `tags`, get_bank makes the bank it is asked for; there
+        a bank without memories cannot be told from a missing one.
+        """
+        if self.bank_seen:
+            return
+        if "tags" in self.tools["list_memories"].names:
+            self.call("get_bank", {}, deadline)
+        elif not self.call("list_memories", {"limit": 1}, deadline).total:
+            raise NotFoundError(
+                "the bank is empty or does not exist, which this server cannot tell apart;"
+                " Bank(..., allow_new_bank=True) lets the first retain make it",
+                tool="list_memories",
+                what="bank",
+            )
+        self.bank_seen = True
+
+
+def verified(endpoint: Endpoint, deadline: Deadline) -> Link:
+    """Ask an endpoint for its tools and return a link that has all six."""
+    tools: dict[str, Raw] = {}
+    params: dict[str, Any] = {}
+    for _ in range(_MOST_PAGES):
+        message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
+        page = jsonrpc.result(message, _Page)
+        tools |= {tool.name: tool.inputSchema for tool in page.tools}
+        if page.nextCursor is None or page.nextCursor == params.get("cursor"):
+            break
+        params = {"cursor": page.nextCursor}
+    server = endpoint.server or endpoint.clean(server_label(page.meta.get(SERVER_INFO)))
+    if missing := [name for name in TOOLS if name not in tools]:
+        raise IncompatibleServer(
+            f"the server ({server or 'unnamed'}) lacks {', '.join(missing)};"
+            " this client needs all six tools of Hindsight 0.4.14 or later",
+            missing=missing,
+            server=server,
+        )
+    return Link(endpoint, {name: arguments.ServerSchema(name, tools[name]) for name in TOOLS}, server)
