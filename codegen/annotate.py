@@ -3,7 +3,7 @@
 import json
 from typing import TypeAlias
 
-from codegen.model import Array, AtLeast, Either, Field, Map, Named, Type, Words
+from codegen.model import Array, AtLeast, Either, Field, Map, Matching, Named, Type, Words
 
 NO_TWINS: frozenset[str] = frozenset()
 Value: TypeAlias = "str | tuple[Value, ...]"
@@ -40,7 +40,15 @@ def _text(of: Type, twins: frozenset[str] = NO_TWINS, arrays: str = "tuple[{}, .
             return f"dict[str, {_text(values, twins, arrays)}]"
         case Either(options):
             return " | ".join(_text(option, twins, arrays) for option in options)
+        case Words() | AtLeast() | Matching():
+            return _limited(of)
+
+
+def _limited(of: Words | AtLeast | Matching) -> str:
+    match of:
         case Words(words):
             return f"Literal[{', '.join(map(literal, words))}]"
         case AtLeast(number, minimum):
             return f"Annotated[{number.name}, Meta(ge={minimum})]"
+        case Matching(pattern):
+            return f"Annotated[str, Meta(pattern={literal(pattern)})]"

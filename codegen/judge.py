@@ -7,7 +7,7 @@ from codegen.read import At, Source
 
 TOOL = {"name", "title", "description", "inputSchema", "outputSchema"}
 RULE = {"description", "properties", "not"}
-LIMIT = {"enum", "format", "minimum"}
+LIMIT = {"enum", "format", "minimum", "pattern"}
 EXCLUSION = {"required"}
 SHAPE = {"additionalProperties", "anyOf", "default", "description", "items", "properties", "required", "type"}
 INPUT = SHAPE | {"enum", "minimum"}

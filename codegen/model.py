@@ -48,7 +48,14 @@ class AtLeast:
     minimum: int
 
 
-Type: TypeAlias = Named | Array | Map | Either | Words | AtLeast
+@dataclass(frozen=True)
+class Matching:
+    """Text in which a regular expression is found."""
+
+    pattern: str
+
+
+Type: TypeAlias = Named | Array | Map | Either | Words | AtLeast | Matching
 
 NONE = Named("None")
 ANY = Named("Any")
@@ -113,5 +120,5 @@ def names(of: Type) -> Iterator[str]:
         case Either(options):
             for option in options:
                 yield from names(option)
-        case Words():
+        case Words() | Matching():
             pass

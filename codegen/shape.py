@@ -6,7 +6,22 @@ from hashlib import sha256
 from posixpath import dirname, join, normpath
 from typing import TypeAlias
 
-from codegen.model import ANY, NONE, Array, AtLeast, Class, Either, Field, Map, Module, Named, Tool, Type, Words
+from codegen.model import (
+    ANY,
+    NONE,
+    Array,
+    AtLeast,
+    Class,
+    Either,
+    Field,
+    Map,
+    Matching,
+    Module,
+    Named,
+    Tool,
+    Type,
+    Words,
+)
 from codegen.read import At, Sources
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | float | bool | None"
@@ -152,6 +167,8 @@ def _simple(kind: str, at: At, titles: Titles) -> Type:
         if at.schema["format"] != "date-time":
             raise (at / "format").wrong("unknown format")
         return TIMESTAMP
+    if kind == "string" and "pattern" in at.schema:
+        return Matching(at.schema["pattern"])
     return AtLeast(SCALARS[kind], at.schema["minimum"]) if "minimum" in at.schema else SCALARS[kind]
 
 

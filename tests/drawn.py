@@ -1,6 +1,7 @@
 """Values that the schemas accept, or nearly: what the decoder and the oracle are tried on."""
 
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from datetime import datetime
@@ -108,6 +109,8 @@ def _simple(schema: dict[str, Any], path: str) -> SearchStrategy[Any]:
         return st.fixed_dictionaries(required, optional=properties)
     if schema["type"] == "object":
         return st.dictionaries(TEXTS, _valid(schema["additionalProperties"], path), max_size=3)
+    if "pattern" in schema:
+        return TEXTS.filter(re.compile(schema["pattern"]).search)
     if "minimum" in schema:
         return st.integers(min_value=schema["minimum"])
     return TIMES if schema.get("format") == "date-time" else SCALARS[schema["type"]]

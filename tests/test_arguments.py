@@ -14,6 +14,8 @@ import pytest
 from hindsight_bank import arguments, jsonrpc
 from hindsight_bank.errors import ArgumentsError
 
+NAIVE = datetime(2025, 3, 1, tzinfo=UTC).replace(tzinfo=None)
+
 
 class Budget(StrEnum):
     LOW = "low"
@@ -84,7 +86,12 @@ def test_the_callers_own_values_stay_as_they_are() -> None:
         ("recall", "min_scores", {"final": None}, {"final": None}),
         ("recall", "include_chunks", False, False),
         ("retain", "metadata", ChainMap({"k": "v"}), {"k": "v"}),
-        ("retain", "content", "", ""),
+        (
+            "recall",
+            "temporal_window",
+            {"start": datetime(2025, 3, 1, tzinfo=UTC)},
+            {"start": "2025-03-01T00:00:00+00:00"},
+        ),
         ("retain", "content", "a\x00b 🍵 моя \u2028", "a\x00b 🍵 моя \u2028"),
         ("retain", "update_mode", "append", "append"),
         ("list_memories", "limit", 0, 0),
@@ -106,19 +113,32 @@ def test_what_means_the_same_in_json_goes_out(tool: str, name: str, value: Any, 
         ("recall", "max_tokens", "10", "Expected `int`, got `str` @ $.max_tokens"),
         ("recall", "max_tokens", 10.0, "Expected `int`, got `float` @ $.max_tokens"),
         ("recall", "max_tokens", 10**400, "Expected a finite number @ $.max_tokens"),
-        ("recall", "budget", "medium", "Expected one of the schema's words @ $.budget"),
-        ("recall", "budget", "LOW", "Expected one of the schema's words @ $.budget"),
+        ("recall", "budget", "medium", "Expected 'low' or 'mid' or 'high' @ $.budget"),
+        ("recall", "budget", "LOW", "Expected 'low' or 'mid' or 'high' @ $.budget"),
         ("reflect", "budget", 1, "Expected `str`, got `int` @ $.budget"),
         ("reflect", "max_tokens", 0, "Expected `int` >= 1 @ $.max_tokens"),
-        ("recall", "tags_match", "none", "Expected one of the schema's words @ $.tags_match"),
+        ("recall", "tags_match", "none", "'all_strict' or 'exact' @ $.tags_match"),
+        ("retain", "update_mode", "upsert", "Expected 'replace' or 'append' @ $.update_mode"),
+        ("retain", "content", " \n", "Expected text that is not blank @ $.content"),
+        (
+            "recall",
+            "temporal_window",
+            {"end": NAIVE},
+            "its UTC offset @ $.temporal_window[...]",
+        ),
         ("recall", "tags", "abc", "Expected `array`, got `str` @ $.tags"),
         ("recall", "tags", ["a", 5], "Expected `str`, got `int` @ $.tags[1]"),
         ("recall", "tags", [None], "Expected `str`, got `null` @ $.tags[0]"),
-        ("recall", "tags", {"a"}, "Expected a JSON value, got `set` @ $.tags"),
-        ("recall", "tags", (c for c in "ab"), "Expected a JSON value, got `generator` @ $.tags"),
+        ("recall", "tags", {"a"}, "Expected a JSON value (text, number, list, dict), got `set` @ $.tags"),
+        (
+            "recall",
+            "tags",
+            (c for c in "ab"),
+            "Expected a JSON value (text, number, list, dict), got `generator` @ $.tags",
+        ),
         ("recall", "tags", {"a": 1}, "Expected `array`, got `object` @ $.tags"),
         ("recall", "query", 5, "Expected `str`, got `int` @ $.query"),
-        ("recall", "query", b"q", "Expected a JSON value, got `bytes` @ $.query"),
+        ("recall", "query", b"q", "Expected a JSON value (text, number, list, dict), got `bytes` @ $.query"),
         ("recall", "include_chunks", 1, "Expected `bool`, got `int` @ $.include_chunks"),
         ("recall", "min_scores", [], "Expected `object`, got `array` @ $.min_scores"),
         ("recall", "min_scores", {"final": math.nan}, "Expected a finite number @ $.min_scores[...]"),

@@ -196,11 +196,10 @@ def test_browsing_needs_no_more_memory_the_more_there_is() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, True, "10", 1.0, None])
 def test_a_page_has_at_least_one_memory(size: Any) -> None:
-    """Ours: refused when iteration begins, before anything is asked."""
+    """Ours: refused at once, before anything is asked."""
     stub = Stub()
-    memories = bank_on(stub).iter_memories(page_size=size)
-    with pytest.raises(SettingsError, match="page_size is a whole number, at least 1"):
-        next(memories)
+    with pytest.raises(ArgumentsError, match="page_size is a whole number, at least 1"):
+        bank_on(stub).iter_memories(page_size=size)
     assert stub.calls == []
 
 

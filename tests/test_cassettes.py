@@ -324,7 +324,9 @@ def test_health_is_get_bank_and_tells_the_protocol(generation: str, protocol: st
 
 @both
 def test_bank_missing(generation: str) -> None:
-    with pytest.raises(NotFoundError, match=r"^get_bank: Bank 'nobody' not found$") as caught:
+    with pytest.raises(
+        NotFoundError, match=r"^get_bank: Bank 'nobody' not found; check the bank id, or .*allow_new_bank=True"
+    ) as caught:
         replay("bank_missing", generation)
     assert (caught.value.what, caught.value.tool, caught.value.outcome) == ("bank", "get_bank", "not_sent")
 

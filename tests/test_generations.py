@@ -1,12 +1,15 @@
 """Which generation of the protocol a server speaks, as seen on the wire."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
 from conftest import DONE, OpenEndpoint, Serve, ask, fake_server, initialized
 from wire_server import (
+    EVENTS,
     JSON,
+    Request,
     encoded,
     error,
     http,
@@ -14,6 +17,7 @@ from wire_server import (
 )
 
 from hindsight_bank import (
+    AnswerLostError,
     IncompatibleServer,
     ProtocolError,
     RPCError,
@@ -86,6 +90,36 @@ def test_the_server_picks_the_revision(revision: str, serve: Serve, open_endpoin
     assert ask(endpoint)["ok"]
     assert endpoint.revision == revision
     assert [request.headers["mcp-protocol-version"] for request in server.requests[2:]] == [revision] * 2
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18"])
+def test_only_the_revision_that_has_batches_is_read_with_them(
+    revision: str, kind: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """wire.md H1; 2025-03-26, Transports: MUST support receiving them; later revisions have none."""
+
+    def recall(request: Request) -> bytes:
+        noise = {"jsonrpc": "2.0", "method": "notifications/x"}
+        answer = encoded([noise, result(request, {"ok": True}), error(-1, "stray")])
+        return http(answer if kind == JSON else b"data: [\ndata: " + answer[1:] + b"\n\n", kind)
+
+    begin = partial(initialized, session=None, protocolVersion=revision)
+    endpoint = open_endpoint(serve(fake_server("stateless", initialize=begin, recall=recall)))
+    if revision == "2025-03-26":
+        assert ask(endpoint) == {"ok": True}
+    else:
+        with pytest.raises(ProtocolError):
+            ask(endpoint)
+
+
+@pytest.mark.parametrize("answer", [b"[", b"[]", b"[1]", b"[{]", b"[{}]", b"[[]]", b"[" * 100_000], ids=len)
+def test_a_broken_batch_is_no_answer(answer: bytes, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Issue 3, item 1."""
+    begin = partial(initialized, session=None, protocolVersion="2025-03-26")
+    fake = fake_server("stateless", initialize=begin, recall=lambda _: http(answer))
+    with pytest.raises(AnswerLostError if answer == b"[]" else ProtocolError):
+        ask(open_endpoint(serve(fake)))
 
 
 @pytest.mark.parametrize("revision", ["1999-01-01", "", MODERN, "2024-11-05"])

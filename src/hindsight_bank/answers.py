@@ -143,7 +143,7 @@ def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | Recur
     if "out of range" in str(error):
         return ProtocolError(f"{tool}: the answer holds a number beyond what a double or 64 bits can hold")
     if isinstance(error, msgspec.ValidationError):
-        broken = problem(error)
+        broken = problem(error, types_of(tool).Answer)
         return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
     if payload.lstrip().startswith((b"{", b"[", b'"')):
         return jsonrpc.malformed(error)

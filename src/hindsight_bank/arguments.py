@@ -29,7 +29,7 @@ def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
             msgspec.convert(given, rules.Arguments)
         except msgspec.ValidationError as error:
-            problems.append(problem(error))
+            problems.append(problem(error, rules.Arguments))
     problems += [
         f"{' and '.join(names)} exclude each other @ $" for names in rules.EXCLUSIVE if all(n in given for n in names)
     ]
@@ -106,6 +106,10 @@ def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 -
         return {_plain_key(key, path, problems): _plain(item, f"{path}[...]", problems) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{path}[...]", problems) for item in value]
+    if isinstance(value, datetime):
+        if value.utcoffset() is None:
+            problems.append(f"Expected a time with its UTC offset @ {path}")
+        return value.isoformat()
     if isinstance(value, str):
         if _has_surrogate(value):
             problems.append(f"Expected no unpaired surrogate @ {path}")
@@ -113,7 +117,7 @@ def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 -
         if not _is_finite(value):
             problems.append(f"Expected a finite number @ {path}")
     elif value is not None:
-        problems.append(f"Expected a JSON value, got `{type(value).__name__}` @ {path}")
+        problems.append(f"Expected a JSON value (text, number, list, dict), got `{type(value).__name__}` @ {path}")
     return value
 
 

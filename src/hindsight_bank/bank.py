@@ -73,7 +73,8 @@ class Bank:
         max_response_bytes: The largest answer.
         backoff: While a failed connection cools down, calls ``"wait"`` within their deadline or ``"raise"``
             `BackingOffError`.
-        allow_new_bank: Accept a bank that does not exist yet, which the first `retain` then makes.
+        allow_new_bank: Accept a bank that does not exist yet, which the first `retain` then makes; until then all
+            else raises `NotFoundError`.
         ssl_context: For https with certificates of your own; None for the public ones.
         proxy: URL of an HTTP proxy, ``http://host:port``. None for none: the environment's proxies are not used.
 
@@ -147,17 +148,19 @@ class Bank:
         """Hand a text to the bank, which extracts and stores its facts in the background.
 
         The receipt says *accepted*, never *stored*: with a fast model the facts show up in `list_memories` within a
-        second. Sent once only; when the outcome is unknown (``error.outcome``), look before repeating.
+        second, and observations that sum up several later. Sent once only; when the outcome is unknown
+        (``error.outcome``), look before repeating, or give a `document_id`.
 
         Args:
-            content: What to remember.
+            content: What to remember; not blank.
             context: What kind of text this is; the server's default is ``"general"``.
             timestamp: When it happened: an aware datetime or an ISO 8601 string with offset; None for now.
             tags: Labels to filter by later.
             metadata: Strings kept with each fact.
-            document_id: The document that this text is or belongs to; an existing one is replaced or appended to.
+            document_id: Your name for this text. Retaining the same one again replaces what it held, so a retain whose
+                outcome is unknown is safe to repeat if it has one.
             strategy: The name of a retain strategy of the bank. From Hindsight 0.4.21.
-            update_mode: ``"replace"`` or ``"append"`` for an existing document. From Hindsight 0.5.0.
+            update_mode: ``"replace"``, the server's default, or ``"append"`` for a known `document_id`. From 0.5.0.
             timeout: Seconds for the whole call; None for the bank's.
 
         Returns:
@@ -201,12 +204,13 @@ class Bank:
             types: Only these kinds of fact: ``"world"``, ``"experience"``, ``"observation"``.
             prefer_observations: Leave out facts that a returned observation already sums up. From 0.8.4.
             tags: Only facts with these tags; how they combine is `tags_match`. Excludes `tag_groups`.
-            tags_match: ``"any"`` and ``"all"`` include untagged facts, ``"any_strict"`` and ``"all_strict"`` do not;
-                ``"exact"`` wants exactly these tags.
-            tag_groups: Compound tag filters. From 0.6.0.
+            tags_match: ``"any"``, the server's default, and ``"all"`` include untagged facts; ``"any_strict"`` and
+                ``"all_strict"`` do not; ``"exact"`` wants exactly these tags.
+            tag_groups: Compound tag filters, for example ``[{"and": [{"tags": ["a"]}, {"tags": ["b"]}]}]``. From 0.6.0.
             query_timestamp: The moment from which the question is asked: aware datetime or ISO 8601 with offset.
             min_scores: Least scores, for example ``{"final": 0.2}``. From 0.8.4.
-            temporal_window: Only facts of a time span, ``{"start": ..., "end": ...}``. From 0.9.2.
+            temporal_window: Only facts of a time span, ``{"start": ..., "end": ...}``, aware datetimes or ISO 8601 with
+                offset. From 0.9.2.
             include_chunks: Return the source texts too. From 1.1.0, as are the five below.
             max_chunk_tokens: How much of them; default 8192.
             include_entities: Return the entities of the facts too.
@@ -247,7 +251,8 @@ class Bank:
             context: Why it is asked.
             budget: How hard to think; the server's default is ``"low"``.
             max_tokens: The longest answer, in tokens; the server's default is 4096.
-            response_schema: A JSON Schema: the answer then comes in ``structured_output`` too, checked against it.
+            response_schema: A JSON Schema of type object with properties: the answer then comes in
+                ``structured_output`` too, checked against it, or ``structured_output_error`` says why it does not.
             tags: Only memories with these tags, as for `recall`.
             tags_match: How tags combine, as for `recall`.
             apply_all_directives: Apply every active directive, whatever its tags. From 0.8.6.
@@ -336,6 +341,7 @@ class Bank:
 
     # -- made of them --------------------------------------------------------------------------------------------------
 
+    @discreet
     def iter_memories(
         self,
         *,
@@ -363,12 +369,11 @@ class Bank:
             The items, newest first.
 
         Raises:
-            SettingsError: `page_size` is no whole number of at least 1; raised when iteration begins.
-            ArgumentsError: A filter breaks its rule.
+            ArgumentsError: `page_size` breaks its rule, or, when iteration begins, a filter does.
         """
+        size = _positive("page_size", page_size, ArgumentsError)
 
         def memories() -> "Iterator[MemoryItem]":
-            size = _positive("page_size", page_size)
             offset, before = 0, frozenset[str]()
             while True:
                 page = self.list_memories(
@@ -449,10 +454,10 @@ class Bank:
         try:
             return Deadline(operation, seconds(timeout, default))
         except SettingsError as error:
-            raise ArgumentsError(str(error), tool=operation, problems=[f"{error} @ timeout"]) from None
+            raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
 
 
-def _positive(name: str, value: int) -> int:
+def _positive(name: str, value: int, error: type[SettingsError | ArgumentsError] = SettingsError) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingsError(f"{name} is a whole number, at least 1")
+        raise error(f"{name} is a whole number, at least 1")
     return value

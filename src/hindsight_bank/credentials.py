@@ -27,6 +27,8 @@ def check_key(key: str | None, source: str) -> str | None:
         fault = "begins or ends with whitespace"
     elif not (key.isascii() and key.isprintable()):
         fault = "contains control or non-ASCII characters"
+    elif key.lower().startswith("bearer "):
+        fault = "begins with 'Bearer', which is added for you"
     if fault:
         del key
         raise CredentialsError(f"the API key from {source} {fault}", source=source)

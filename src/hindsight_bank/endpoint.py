@@ -146,7 +146,8 @@ class Endpoint:
                 raise ProtocolError("the server accepted a request without answering it (HTTP 202)")
             return Refusal(reply.status, reply.headers, reply.refusal())
         stray = None
-        for text in (messages := reply.messages()):
+        messages = jsonrpc.unbatched(reply.messages()) if era.revision == session.BATCHING else reply.messages()
+        for text in messages:
             message = decode(text)
             if message.answers(request_id):
                 # Read on to the end, so that the connection can be used again; what goes wrong there is not ours.

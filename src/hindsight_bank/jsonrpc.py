@@ -1,6 +1,8 @@
 """One JSON-RPC 2.0 message: bytes ⇄ value, no I/O."""
 
 import json
+import re
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -46,6 +48,7 @@ class Message(msgspec.Struct, Generic[R]):
         return self.method is UNSET and self.error is not UNSET and type(self.id) is not int
 
 
+_BATCH: Final = re.compile(rb"\s*\[")
 _generic: Final = msgspec.json.Decoder(Message[Raw])
 
 
@@ -72,6 +75,18 @@ def decode(text: bytes) -> Message[Raw]:
         raise ProtocolError(f"the answer is not a JSON-RPC message: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise malformed(error) from None
+
+
+def unbatched(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the messages of batches, which revision 2025-03-26 allows, and of what is none."""
+    for text in texts:
+        if not _BATCH.match(text):
+            yield text
+            continue
+        try:
+            yield from map(bytes, msgspec.json.decode(text, type=list[Raw]))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise malformed(error) from None
 
 
 def result(message: Message[Raw], shape: type[R]) -> R:

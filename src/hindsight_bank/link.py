@@ -60,15 +60,18 @@ class Link:
         if self.bank_seen:
             return
         if "tags" in self.tools["list_memories"].names:
-            self.call("get_bank", {}, deadline)
+            try:
+                self.call("get_bank", {}, deadline)
+            except NotFoundError as error:
+                raise _missing(error.message) from None
         elif not self.call("list_memories", {"limit": 1}, deadline).total:
-            raise NotFoundError(
-                "the bank is empty or does not exist, which this server cannot tell apart;"
-                " Bank(..., allow_new_bank=True) lets the first retain make it",
-                tool="list_memories",
-                what="bank",
-            )
+            raise _missing("the bank is empty or does not exist, which this server cannot tell apart")
         self.bank_seen = True
+
+
+def _missing(message: str) -> NotFoundError:
+    ways = "check the bank id, or let the first retain make the bank: Bank(..., allow_new_bank=True)"
+    return NotFoundError(f"{message}; {ways}", tool="get_bank", what="bank")
 
 
 def verified(endpoint: Endpoint, deadline: Deadline) -> Link:

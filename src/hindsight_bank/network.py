@@ -24,15 +24,17 @@ class Exchange:
     Attributes:
         deadline: The deadline of the call.
         connect_limit: The most seconds a connection may take to come up, TLS included.
+        server: The server's base URL, for messages.
         connecting: The deadline of that, from the moment when it begins.
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
     """
 
-    def __init__(self, deadline: Deadline, connect_limit: float) -> None:
+    def __init__(self, deadline: Deadline, connect_limit: float, server: str = "the server") -> None:
         self.deadline = deadline
         self.connect_limit = connect_limit
+        self.server = server
         self.connecting = deadline
         self.fresh = False
         self.sent = False

@@ -18,6 +18,9 @@ MODERN: Final = "2026-07-28"
 # The revisions of the initialize era that we speak, newest first: we offer the first, the server may pick another.
 HANDSHAKE: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
 
+# The only revision with batches (Transports, "Sending messages to the server"): we send none, but read them.
+BATCHING: Final = "2025-03-26"
+
 META: Final = "io.modelcontextprotocol/"
 SERVER_INFO: Final = META + "serverInfo"
 

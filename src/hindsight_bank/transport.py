@@ -110,14 +110,17 @@ class Transport:
     def _request(
         self, method: str, url: httpx.URL, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool
     ) -> Reply:
-        exchange = Exchange(deadline, self._limits.connect)
+        exchange = self._exchange(deadline)
         try:
             return self._attempt(method, url, headers, body, exchange)
         except (AnswerLostError, UnreachableError):
             stale = not exchange.fresh and not exchange.received
             if not stale or (exchange.sent and not repeatable):
                 raise
-        return self._attempt(method, url, headers, body, Exchange(deadline, self._limits.connect))
+        return self._attempt(method, url, headers, body, self._exchange(deadline))
+
+    def _exchange(self, deadline: Deadline) -> Exchange:
+        return Exchange(deadline, self._limits.connect, f"{self.url.scheme}://{self.url.netloc.decode()}")
 
     def _attempt(self, method: str, url: httpx.URL, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
         timeouts = {
@@ -222,9 +225,10 @@ def _translate(error: Exception, exchange: Exchange) -> BankError:
     if ours or (isinstance(error, httpx.TimeoutException) and exchange.deadline.passed()):
         return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
     if isinstance(error, httpx.ConnectTimeout):
-        return UnreachableError(f"no connection to the server within {exchange.connect_limit:g} s")
+        return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
     if isinstance(error, _UNREACHED):
-        return UnreachableError(f"no connection to the server: {error}")
+        hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
+        return UnreachableError(f"no connection to {exchange.server}: {error}{hint}")
     if not exchange.sent:
         return UnreachableError(f"the connection broke while the request was being sent ({type(error).__name__})")
     return AnswerLostError(f"the connection broke before the whole answer was here ({type(error).__name__})")

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
@@ -19,12 +19,16 @@ def types_of(tool: str) -> ModuleType:
     return importlib.import_module(f"hindsight_bank._generated.{tool}")
 
 
-def problem(error: msgspec.ValidationError) -> str:
-    """Return `what was expected @ $.path`, without the value."""
+def problem(error: msgspec.ValidationError, shape: Any = None) -> str:  # noqa: ANN401 - a type
+    """Return `what was expected @ $.path`, without the value; words are named where `shape` has them."""
     what, _, path = str(error).partition(" - at `")
+    path = path.removesuffix("`") or "$"
     if what.startswith("Invalid enum value"):
-        what = "Expected one of the schema's words"
-    return f"{what} @ {path.removesuffix('`') or '$'}"
+        words = get_args(get_type_hints(shape).get(path.removeprefix("$."))) if shape else ()
+        what = f"Expected {' or '.join(map(repr, words)) or 'another word'}"
+    elif "matching regex" in what:
+        what = "Expected text that is not blank"
+    return f"{what} @ {path}"
 
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:

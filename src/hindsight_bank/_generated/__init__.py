@@ -4,7 +4,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
     rules/recall.json  sha256:c67646f4749236f570c91d021792041af1afdf8065aa8f67ba88f2c6a46e2aa5
     rules/reflect.json  sha256:df82528b2e5475c4772ae3efcfcfe8375673fa4edb66bff15eb28256a7c73a53
-    rules/retain.json  sha256:93bcd1d587e82278c88edda26cf41eeba9c199d1b1591db3f3867ca3aa415c32
+    rules/retain.json  sha256:0636a1a199b8022e8cec822ad1e56d4d7699c70a01bd25283a093dfcab11ec4f
     tools/get_bank.json  sha256:a304384833234c885dd99db62ebcbcd7df64718ced512e0a358f8a762af35867
     tools/get_memory.json  sha256:0f11e7d0b7b51409a3db11a2c5d60f7e4777949ff3dc2f5fb585a9f5ce867acc
     tools/list_memories.json  sha256:8ad5de7b74244c920bd45a473ea656b9d422ee648fc1e8a0d0eadd69bc949e37

@@ -2,13 +2,14 @@
 
 Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
-    rules/retain.json  sha256:93bcd1d587e82278c88edda26cf41eeba9c199d1b1591db3f3867ca3aa415c32
+    rules/retain.json  sha256:0636a1a199b8022e8cec822ad1e56d4d7699c70a01bd25283a093dfcab11ec4f
     tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56
 """
 
-from typing import Literal, Required, TypedDict
+from typing import Annotated, Literal, Required, TypedDict
 
 from attrs import field, frozen
+from msgspec import Meta
 
 
 @frozen(kw_only=True)
@@ -33,14 +34,14 @@ Answer = RetainReceipt
 class Arguments(TypedDict, total=False):
     """What retain takes, by our rules too. None is never sent."""
 
-    content: Required[str]
+    content: Required[Annotated[str, Meta(pattern="\\S")]]
     context: str
     timestamp: str
     tags: list[str]
     metadata: dict[str, str]
     document_id: str
     strategy: str
-    update_mode: str
+    update_mode: Literal["replace", "append"]
 
 
 EXCLUSIVE: tuple[tuple[str, ...], ...] = ()
