@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 HOST = "127.0.0.1"
-VERSION = "1.1.0"
+_PINNED = Path(__file__).resolve().parent.parent / "schemas" / "PINNED.json"
+VERSION: str = json.loads(_PINNED.read_text(encoding="utf-8"))["server"]
+"""The version whose inputSchemas ours are."""
 PROTOCOLS: Mapping[str, Sequence[str]] = {
     "modern": (),
     # Which revisions a server speaks is decided by these two: with them it knows those of 2025 and no later one.

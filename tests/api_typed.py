@@ -34,7 +34,6 @@ from hindsight_bank import (
     NotFoundError,
     ProtocolError,
     RecallResult,
-    ReconnectRequired,
     ReflectResult,
     RetainReceipt,
     RPCError,
@@ -182,8 +181,6 @@ assert_type(to_dict(memory), dict[str, Any])
 
 try:
     bank.get_bank()
-except ReconnectRequired:
-    raise
 except (ArgumentsError, AnswerError) as error:
     assert_type((error.tool, error.problems), tuple[str, tuple[str, ...]])
 except SettingsError as error:

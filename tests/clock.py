@@ -1,8 +1,10 @@
 """Time and dice for tests of the backing off, and the call that all of them make."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from hindsight_bank.backoff import Backoff, Manner
 from hindsight_bank.connection import Connection
 from hindsight_bank.deadline import Deadline
 
@@ -28,6 +30,10 @@ class Clock:
 
     def throw(self) -> float:
         return self.die
+
+    def backoff(self, jitter: Callable[[], float]) -> Callable[[Manner], Backoff]:
+        """Return what makes a backoff that lives by this clock."""
+        return partial(Backoff, now=self.now, sleep=self.sleep, jitter=jitter)
 
 
 def recall(connection: Connection, seconds: float = 1000) -> Any:

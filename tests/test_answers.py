@@ -141,7 +141,7 @@ def test_what_is_no_tool_result_is_a_protocol_error(result: str) -> None:
 )
 @pytest.mark.parametrize("extra", [structured("recall"), {"isError": True}, {"structuredContent": {"no": "answer"}}])
 def test_a_result_that_is_not_complete_is_no_answer(kind: str, says: str, extra: dict[str, Any]) -> None:
-    """Wire E1, E2, E5: absent means complete; anything that we did not announce is invalid."""
+    """MCP 2026-07-28, Overview, "ResultType": absent means complete; what we did not announce is invalid."""
     error = failure("recall", {"resultType": kind, **extra}, ProtocolError)
     assert says in str(error)
     assert len(str(error)) < 200
@@ -180,7 +180,7 @@ def test_a_failure_told_inside_a_result_is_raised_with_its_sentence(tool: str, p
 @every_tool
 @pytest.mark.parametrize("place", [lambda t: {"isError": True, "content": t}, lambda t: {"content": t}])
 def test_a_sentence_where_the_answer_should_be_is_what_the_tool_says(tool: str, place: Any) -> None:
-    """Public reports: pyaedt-mcp #120, mcp-gsc #53 ("Error: ..." with isError false); servers.md fact 3b."""
+    """Public reports: pyaedt-mcp #120, mcp-gsc #53 ("Error: ..." with isError false); Hindsight 0.4.14 to 1.1.0."""
     assert failure(tool, place(text("Error: x")), ToolError).message == "Error: x"
 
 

@@ -147,8 +147,8 @@ def test_what_means_the_same_in_json_goes_out(tool: str, name: str, value: Any, 
         ("recall", "min_scores", {1: 0.5}, "Expected `str`, got `int` @ key in $.min_scores"),
         ("recall", "min_scores", {None: 0.5}, "Expected `str`, got `NoneType` @ key in $.min_scores"),
         ("recall", "temporal_window", {"start": date(2026, 1, 1)}, "got `date` @ $.temporal_window[...]"),
-        ("recall", "tag_groups", [cyclic()], "Expected less nesting @ $"),
-        ("recall", "tag_groups", [{"a": deep(5000)}], "Expected less nesting @ $"),
+        ("recall", "tag_groups", [cyclic()], "Expected less nesting @ $.tag_groups"),
+        ("recall", "tag_groups", [{"a": deep(5000)}], "Expected less nesting @ $.tag_groups"),
         ("recall", "tag_groups", [1], "Expected `object`, got `int` @ $.tag_groups[0]"),
         ("retain", "metadata", {"n": 1}, "Expected `str`, got `int` @ $.metadata[...]"),
         ("retain", "metadata", {"n": None}, "Expected `str`, got `null` @ $.metadata[...]"),
@@ -175,7 +175,7 @@ def test_what_no_server_reads_alike_is_refused_here(tool: str, name: str, value:
     "value", ["s3cret \ud83d", b"s3cret", {"s3cret": math.nan}, {"s3cret \ud83d": 1}, ["s3cret"], {"s3cret"}]
 )
 def test_a_refused_value_is_never_quoted(value: Any) -> None:
-    """House: a problem says path and expected type, not the value."""
+    """Ours: a problem says path and expected type, not the value."""
     assert "s3cret" not in "".join(problems("recall", budget=value))
     assert "s3cret" not in "".join(problems("recall", budget="s3cret"))
 
@@ -231,7 +231,7 @@ class Clockless(tzinfo):
     ],
 )
 def test_a_time_goes_out_with_the_offset_it_has(tool: str, name: str, moment: Any, sent: str) -> None:
-    """Public report: hindsight #1568 (unlabelled UTC read as local time); cases decide: the offset is kept."""
+    """Public report: hindsight #1568 (unlabelled UTC read as local time). Ours: the offset is kept."""
     assert judged(tool, **{name: moment}) == {name: sent}
 
 
@@ -252,5 +252,5 @@ def test_a_time_goes_out_with_the_offset_it_has(tool: str, name: str, moment: An
     ],
 )
 def test_a_time_without_offset_is_refused(tool: str, name: str, moment: Any, problem: str) -> None:
-    """Cases decide: naive times are refused; the server would take them for UTC."""
+    """Ours: naive times are refused; the server would take them for UTC."""
     assert problems(tool, **{name: moment})[0] == f"{problem} @ $.{name}"

@@ -39,6 +39,7 @@ from hindsight_bank import (
     UnauthorizedError,
     UnreachableError,
 )
+from hindsight_bank.backoff import Backoff
 from hindsight_bank.binding import Settings
 from hindsight_bank.connection import Connection, Options
 from hindsight_bank.deadline import Deadline
@@ -61,7 +62,7 @@ def connect(clock: Clock) -> Iterator[Connect]:
         def make(server: WireServer, **options: Any) -> Connection:
             how = Options(client=Client("test", "1"), limits=Limits(), **options)
             settings = Settings(server.url, "alice")
-            connection = Connection(settings, how, now=clock.now, sleep=clock.sleep, jitter=clock.throw)
+            connection = Connection(settings, how, new_backoff=clock.backoff(clock.throw))
             stack.callback(connection.close)
             return connection
 
@@ -99,7 +100,7 @@ def broken(value: Any) -> Callable[[Request], bytes]:
 def test_a_failure_that_casts_doubt_retires_the_connection(
     play: Callable[[Request], Play], kind: type[BankError], clock: Clock, serve: Serve, connect: Connect
 ) -> None:
-    """Issue 3, item 5: everything learned is forgotten, and the next connection waits its turn."""
+    """Ours: everything learned is forgotten, and the next connection waits its turn."""
     fake = Hindsight("modern")
     connection = connect(server := serve(fake))
     recall(connection)
@@ -125,7 +126,7 @@ def test_a_failure_that_casts_doubt_retires_the_connection(
 def test_what_was_said_on_purpose_or_took_too_long_does_not(
     play: Callable[[Request], Play], kind: type[BankError], clock: Clock, serve: Serve, connect: Connect
 ) -> None:
-    """Issue 3, item 5; case 42: a ToolError, 401, 403, 404 and the caller's own deadline."""
+    """Public report: modelcontextprotocol/python-sdk #1295: a ToolError, 401, 403, 404, the caller's own deadline."""
     fake = Hindsight("stateless")
     connection = connect(server := serve(fake))
     recall(connection)
@@ -145,7 +146,7 @@ def test_what_was_said_on_purpose_or_took_too_long_does_not(
 def test_delays_double_from_half_a_second_to_thirty_and_are_jittered(
     die: float, clock: Clock, serve: Serve, connect: Connect
 ) -> None:
-    """Issue 3, item 5: the first is 0.5 s at most; never less than half of what it could be."""
+    """Ours: the first is 0.5 s at most; never less than half of what it could be."""
     clock.die = die
     connection = connect(server := serve(lambda _: http(status=500)))
     for _ in range(10):
@@ -156,7 +157,7 @@ def test_delays_double_from_half_a_second_to_thirty_and_are_jittered(
 
 
 def test_a_success_resets_the_delays(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5."""
+    """Ours: a server that answers again is a healthy one."""
     fake = Hindsight("stateful")
     connection = connect(server := serve(fake))
     for _ in range(2):
@@ -179,7 +180,7 @@ def test_a_success_resets_the_delays(clock: Clock, serve: Serve, connect: Connec
 def test_a_server_may_ask_for_a_longer_delay(
     status: int, value: str, delay: float, clock: Clock, serve: Serve, connect: Connect
 ) -> None:
-    """Issue 3, item 5: Retry-After in seconds, as a date, nonsense and huge; capped."""
+    """RFC 9110, 10.2.3, "Retry-After": in seconds, as a date, nonsense and huge. Ours: capped."""
     fake = Hindsight()
     refusal = http(status=status, headers={"retry-after": value})
     plays = iter([refusal])
@@ -190,7 +191,7 @@ def test_a_server_may_ask_for_a_longer_delay(
 
 
 def test_a_server_that_is_not_there_is_asked_less_and_less(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5: a refused connection feeds the same clock."""
+    """Ours: a refused connection feeds the same clock."""
     server = serve(Hindsight())
     server.close()
     connection = connect(server)
@@ -203,7 +204,7 @@ def test_a_server_that_is_not_there_is_asked_less_and_less(clock: Clock, serve: 
 
 
 def test_a_bank_may_raise_instead_of_waiting(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5: nothing is sent, and the error says when."""
+    """Ours: nothing is sent, and the error says when."""
     fake = Hindsight()
     plays = iter([http(status=500)])
     server = serve(lambda request: next(plays, None) or fake(request))
@@ -221,7 +222,7 @@ def test_a_bank_may_raise_instead_of_waiting(clock: Clock, serve: Serve, connect
 
 
 def test_a_delay_that_does_not_fit_the_deadline_is_not_waited_for(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5."""
+    """Ours: a caller should not wait for what cannot come in time."""
     connection = connect(server := serve(lambda _: http(status=500)))
     fail(connection)
     with pytest.raises(BackingOffError) as caught:
@@ -233,7 +234,7 @@ def test_a_delay_that_does_not_fit_the_deadline_is_not_waited_for(clock: Clock, 
 
 
 def test_each_thread_waits_within_its_own_deadline(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5: one that sleeps does not hold up one that cannot wait."""
+    """Ours: one that sleeps does not hold up one that cannot wait."""
     asleep, release = threading.Event(), threading.Event()
     fake = Hindsight()
     plays = iter([http(status=500)])
@@ -257,7 +258,7 @@ def test_each_thread_waits_within_its_own_deadline(clock: Clock, serve: Serve, c
 
 
 def test_threads_that_waited_together_connect_once(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, items 4 and 5."""
+    """Ours: a server that comes back is not met by all of them at once."""
     together = threading.Barrier(8)
     fake = Hindsight("stateful")
     plays = iter([http(status=500)])
@@ -273,7 +274,7 @@ def test_threads_that_waited_together_connect_once(clock: Clock, serve: Serve, c
 def test_a_thread_that_waited_for_a_connecting_that_failed_waits_again(
     clock: Clock, serve: Serve, connect: Connect
 ) -> None:
-    """Issue 3, item 5: the failure that it waited for counts for it too."""
+    """Ours: the failure that it waited for counts for it too."""
     connecting, release = threading.Event(), threading.Event()
     fake = Hindsight()
 
@@ -296,7 +297,7 @@ def test_a_thread_that_waited_for_a_connecting_that_failed_waits_again(
 
 
 def test_calls_that_fail_together_count_once(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Issue 3, item 5: eight answers cut by one restart are one failure."""
+    """Ours: eight answers cut by one restart are one failure."""
     together = threading.Barrier(8)
     fake = Hindsight()
     connection = connect(server := serve(fake))
@@ -319,9 +320,19 @@ def test_calls_that_fail_together_count_once(clock: Clock, serve: Serve, connect
 
 
 def test_closing_ends_the_waiting(clock: Clock, serve: Serve, connect: Connect) -> None:
-    """Case 38: nothing is sent after close."""
+    """Public report: vectorize-io/hindsight #1387 (no way to close). Ours: nothing is sent after close."""
     connection = connect(server := serve(lambda _: http(status=500)))
     fail(connection)
     clock.while_asleep = connection.close
     fail(connection, ClosedError)
     assert len(server.requests) == 1
+
+
+def test_closing_wakes_who_waits_for_the_next_connection() -> None:
+    """Ours: a bank that is closed makes no connection to wait for."""
+    backoff = Backoff(jitter=lambda: 1.0)
+    backoff.failed(retry_after=30)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(backoff.wait, Deadline("recall", 60))
+        backoff.end()
+        waiting.result(PATIENCE)

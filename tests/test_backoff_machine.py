@@ -67,9 +67,7 @@ class BackoffMachine(RuleBasedStateMachine):
         self.clock = Clock()
         how = Options(client=Client("test", "1"), limits=Limits())
         dice = random.Random(0).random  # noqa: S311 - dice
-        self.connection = _Connection(
-            Settings("http://localhost", "alice"), how, now=self.clock.now, sleep=self.clock.sleep, jitter=dice
-        )
+        self.connection = _Connection(Settings("http://localhost", "alice"), how, new_backoff=self.clock.backoff(dice))
         self.failures, self.connected = 0, False
 
     def call(self, seconds: float = 1000) -> None:
@@ -108,7 +106,7 @@ class BackoffMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_delay_is_within_its_bounds(self) -> None:
-        left = self.connection._not_before - self.clock.time
+        left = self.connection._backoff.delay()
         assert left <= min(0.5 * 2 ** max(self.failures - 1, 0), 30)
         assert all(0 < slept <= 30 for slept in self.clock.slept)
 

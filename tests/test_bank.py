@@ -62,7 +62,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_tool
 def test_a_method_takes_what_its_tool_takes(tool: str) -> None:
-    """Authority: schemas/tools: names, order and requiredness; the subject positional, None for all that is unset."""
+    """schemas/tools/: names, order and requiredness; the subject positional, None for all that is unset."""
     schema = json.loads((SCHEMAS / f"{tool}.json").read_text())["inputSchema"]
     *own, timeout = list(inspect.signature(getattr(Bank, tool)).parameters.values())[1:]
     assert [p.name for p in own] == list(schema.get("properties", {}))
@@ -74,7 +74,7 @@ def test_a_method_takes_what_its_tool_takes(tool: str) -> None:
 
 @pytest.mark.parametrize("method", [*ANSWERS, "iter_memories", "health", "connect", "__init__"])
 def test_every_argument_is_documented_in_the_order_it_has(method: str) -> None:
-    """House: public docstrings tell each argument; the class documents the constructor."""
+    """Ours: public docstrings tell each argument; the class documents the constructor."""
     function = getattr(Bank, method)
     told = inspect.getdoc(Bank if method == "__init__" else function) or ""
     arguments = told.partition("Args:\n")[2].split("\n\n")[0]
@@ -87,7 +87,7 @@ def test_every_argument_is_documented_in_the_order_it_has(method: str) -> None:
 
 @every_tool
 def test_a_method_hands_down_what_it_was_given_and_hands_back_the_answer(tool: str) -> None:
-    """House: bind arguments, hand down, hand back; every argument reaches the tool of the method's name."""
+    """Ours: bind arguments, hand down, hand back; every argument reaches the tool of the method's name."""
     stub = Stub()
     names = [p.name for p in inspect.signature(getattr(Bank, tool)).parameters.values()][1:-1]
     given = {name: object() for name in names if name != "response_schema"}
@@ -258,7 +258,7 @@ def test_a_bank_that_was_never_used_closes_silently_and_stays_closed() -> None:
     ],
 )
 def test_a_setting_that_breaks_its_rule_is_refused_before_any_io(setting: str, value: Any) -> None:
-    """Issue: settings rules are checked at construction; a proxy's password is not quoted."""
+    """Ours: settings rules are checked at construction; a proxy's password is not quoted."""
     with pytest.raises(SettingsError) as caught:
         Bank("http://localhost", "alice", **{setting: value})
     assert "s3cret" not in f"{caught.value!r}"
@@ -276,12 +276,19 @@ def test_arguments_are_judged_before_any_io() -> None:
         bank.recall("q", timeout=0)
     with pytest.raises(ArgumentsError, match=r"response_schema"):
         bank.reflect("q", response_schema={"type": "no such type"})
+    with pytest.raises(ArgumentsError, match=r"a \$ref leads outside of the schema @ \$\.response_schema"):
+        bank.reflect("q", response_schema={"properties": {"a": {"anyOf": [{"$ref": "http://localhost/x"}]}}})
+    nested: dict[str, Any] = {}
+    for _ in range(5000):
+        nested = {"not": nested}
+    with pytest.raises(ArgumentsError, match=r"less nesting @ \$\.response_schema"):
+        bank.reflect("q", response_schema=nested)
     with pytest.raises(ArgumentsError, match=r"response_schema"):
         bank.reflect("q", response_schema={1: "not JSON"})  # type: ignore[dict-item]
 
 
 def test_a_bank_can_do_what_is_written_here_and_nothing_else() -> None:
-    """Issue: six tools, six methods; what deletes, clears or rewrites has no method."""
+    """Ours: six tools, six methods; what deletes, clears or rewrites has no method."""
     assert [name for name in dir(Bank) if not name.startswith("_")] == sorted(
         [*ANSWERS, "bank_id", "close", "connect", "health", "iter_memories", "server_url"]
     )

@@ -14,7 +14,7 @@ from hindsight_bank.errors import SettingsError
 
 @pytest.mark.parametrize("bank_id", ["a", "alice", "user-1", "user_1", "0", "-", "_", "a" * 192, "null", "mcp"])
 def test_a_bank_id_is_lower_case_letters_digits_underscore_and_hyphen(bank_id: str) -> None:
-    """Cases decide: the product's rule, whatever the server would allow."""
+    """Ours: one rule for all servers, whatever this one would allow."""
     assert check_bank_id(bank_id) == bank_id
     assert Settings("http://localhost:8888", bank_id).endpoint == f"http://localhost:8888/mcp/{bank_id}/"
 
@@ -81,14 +81,14 @@ NOT_LOOPBACK = [
 
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_plain_http_goes_to_this_machine(host: str) -> None:
-    """Public reports: vendo #938, gsd-pi #1323; cases decide the exact list."""
+    """Public reports: vendo #938, gsd-pi #1323. Ours: the exact list."""
     assert is_loopback(host.strip("[]"))
     canonical_origin(f"http://{host}:8888")
 
 
 @pytest.mark.parametrize("host", NOT_LOOPBACK)
 def test_plain_http_goes_nowhere_else(host: str) -> None:
-    """Public reports: miro-mcp-server #96, novu #11322 (a loopback test by prefix); cases decide the exact list."""
+    """Public reports: miro-mcp-server #96, novu #11322 (a loopback test by prefix). Ours: the exact list."""
     assert not is_loopback(host.strip("[]"))
     with pytest.raises(SettingsError):
         canonical_origin(f"http://{host}:8888")
@@ -151,7 +151,7 @@ def test_plain_http_goes_nowhere_else(host: str) -> None:
     ],
 )
 def test_what_is_no_bare_origin_is_no_server_url(url: Any) -> None:
-    """Cases decide: http or https, host, optional port, one final slash; a path prefix is refused."""
+    """Ours: http or https, host, optional port, one final slash; a path prefix is refused."""
     with pytest.raises(SettingsError) as caught:
         Bank(url, "alice")
     assert caught.value.outcome == "not_sent"

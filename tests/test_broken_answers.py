@@ -116,7 +116,7 @@ def test_null_reads_as_empty_where_a_list_or_map_is_optional() -> None:
     ids=["structured", "text"],
 )
 def test_a_number_that_json_or_a_double_lacks_is_a_protocol_error(score: str, template: str) -> None:
-    """Public report: mcp python-sdk #3385; cases decide: malformed JSON, wherever it stands."""
+    """Public report: mcp python-sdk #3385; RFC 8259, 6. Ours: malformed JSON, wherever it stands."""
     with pytest.raises(ProtocolError) as caught:
         read("reflect", template % score)
     assert "secret" not in str(caught.value)
@@ -136,7 +136,7 @@ def test_a_number_that_json_or_a_double_lacks_is_a_protocol_error(score: str, te
     ],
 )
 def test_broken_json_in_the_text_is_a_protocol_error_that_does_not_quote_it(payload: str) -> None:
-    """Cases decide: a broken answer's content is never put into the error; truncation is named."""
+    """Ours: a broken answer's content is never put into the error; truncation is named."""
     error = failure("reflect", {"content": text(payload)}, ProtocolError)
     assert "secret" not in str(error)
 

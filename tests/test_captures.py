@@ -44,7 +44,7 @@ def outcome(exchange: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=lambda exchange: exchange["capture"])
 def test_what_a_real_server_said_is_a_typed_result_or_the_right_error(exchange: dict[str, Any]) -> None:
-    """Authority: the server of the version that names the case."""
+    """Hindsight, of the version that names the exchange."""
     result = outcome(exchange)
     assert type(result).__name__ == exchange["outcome"]
     if isinstance(result, BankError):
@@ -55,7 +55,7 @@ def test_what_a_real_server_said_is_a_typed_result_or_the_right_error(exchange: 
 
 
 def test_a_supported_server_never_sends_a_single_bank_answer_that_breaks_our_schemas() -> None:
-    """Authority: all captures since 0.4.14; /mcp/ without a bank, which we never call, wraps its answers as text."""
+    """Hindsight 0.4.14 to 1.1.0; /mcp/ without a bank, which we never call, wraps its answers as text."""
     broken = [e for e in EXCHANGES if e["outcome"] in ("AnswerError", "ProtocolError")]
     assert {e["capture"] for e in broken if number(e) >= SUPPORTED and "/multi_" not in e["capture"]} == set()
 

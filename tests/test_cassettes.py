@@ -1,7 +1,6 @@
 """What a real Hindsight 1.1.0 answered, replayed: each conversation ends in exactly this result or error.
 
-Authority of the answers: the server, as `make record` heard it. Of all else: ours, and the public reports that a case
-retells by its number.
+The answers are the server's, as `make record` heard it.
 """
 
 import random
@@ -157,20 +156,24 @@ def unscored(fact: Fact) -> Fact:
 
 @both
 def test_retain(generation: str) -> None:
+    """Hindsight 1.1.0: the receipt of one text."""
     assert replay("retain", generation) == ACCEPTED
 
 
 def test_retain_with_everything() -> None:
+    """Hindsight 1.1.0: every argument is taken."""
     assert replay("retain_with_everything") == ACCEPTED
 
 
 @both
 def test_retain_makes_the_bank(generation: str) -> None:
+    """Hindsight 1.1.0: a retain into a missing bank makes it."""
     assert replay("retain_makes_the_bank", generation) == ACCEPTED
 
 
 @both
 def test_recall(generation: str) -> None:
+    """Hindsight 1.1.0: every fact, best first, and no parts that were not asked for."""
     found: RecallResult = replay("recall", generation)
     assert unscored(found.results[0]) == TEA
     assert sorted(fact.id for fact in found.results) == [uuid(number) for number in range(1, 6)]
@@ -183,6 +186,7 @@ def test_recall(generation: str) -> None:
 
 
 def test_recall_with_everything() -> None:
+    """Hindsight 1.1.0: entities, chunks and source facts, once asked for."""
     found: RecallResult = replay("recall_with_everything")
     tea, summary = found.results[:2]
     assert tea == evolve(TEA, entities=("Alice",), scores=tea.scores)
@@ -211,6 +215,7 @@ def test_recall_with_everything() -> None:
 
 
 def test_recall_finds_nothing() -> None:
+    """Hindsight 1.1.0: no results are an empty list."""
     assert replay("recall_finds_nothing") == RecallResult(
         results=(), trace=None, entities=None, chunks=None, source_facts=None
     )
@@ -218,6 +223,7 @@ def test_recall_finds_nothing() -> None:
 
 @both
 def test_reflect(generation: str) -> None:
+    """Hindsight 1.1.0: the text and what it cost; no grounds unless asked for."""
     answer: ReflectResult = replay("reflect", generation)
     assert answer == ReflectResult(
         text=f"{ANSWER} 4 May 2026.",
@@ -227,6 +233,7 @@ def test_reflect(generation: str) -> None:
 
 
 def test_reflect_on_grounds() -> None:
+    """Hindsight 1.1.0: `based_on` and the traces, once asked for."""
     answer: ReflectResult = replay("reflect_on_grounds")
     grounds = answer.based_on
     assert grounds is not None
@@ -243,6 +250,7 @@ def test_reflect_on_grounds() -> None:
 
 
 def test_reflect_structured() -> None:
+    """Hindsight 1.1.0: `response_schema` gives structured output."""
     answer: ReflectResult = replay("reflect_structured")
     assert answer.structured_output == {"drink": f"{TEA.text} {LIBRARY.text} {TABLE.text}"}
     assert answer.structured_output_error is None
@@ -250,10 +258,12 @@ def test_reflect_structured() -> None:
 
 @both
 def test_list_memories(generation: str) -> None:
+    """Hindsight 1.1.0: a page of one item, with what was asked."""
     assert replay("list_memories", generation) == MemoryPage(items=(ITEM,), total=1, limit=10, offset=0)
 
 
 def test_iter_memories() -> None:
+    """Hindsight 1.1.0: pages follow each other, the latest first."""
     items: list[MemoryItem] = replay("iter_memories")
     assert items == [
         evolve(
@@ -269,10 +279,12 @@ def test_iter_memories() -> None:
 
 @both
 def test_get_memory(generation: str) -> None:
+    """Hindsight 1.1.0: one memory, in its own shape."""
     assert replay("get_memory", generation) == MEMORY
 
 
 def test_get_observation() -> None:
+    """Hindsight 1.1.0: an observation names its sources."""
     memory: Memory = replay("get_observation")
     assert sorted(memory.source_memory_ids) == [TEA.id, LIBRARY.id]
     assert memory == Memory(
@@ -306,11 +318,14 @@ def test_get_observation() -> None:
 
 @both
 def test_get_bank(generation: str) -> None:
+    """Hindsight 1.1.0: the profile of a bank."""
     assert replay("get_bank", generation) == PROFILE
 
 
 @pytest.mark.parametrize(("generation", "protocol"), [("modern", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_health_is_get_bank_and_tells_the_protocol(generation: str, protocol: str) -> None:
+    """Hindsight 1.1.0: both generations say server and version."""
+
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
             return bank.health()
@@ -324,6 +339,7 @@ def test_health_is_get_bank_and_tells_the_protocol(generation: str, protocol: st
 
 @both
 def test_bank_missing(generation: str) -> None:
+    """Hindsight 1.1.0: `get_bank` answers with an in-band error."""
     with pytest.raises(
         NotFoundError, match=r"^get_bank: Bank 'nobody' not found; check the bank id, or .*allow_new_bank=True"
     ) as caught:
@@ -333,6 +349,7 @@ def test_bank_missing(generation: str) -> None:
 
 @both
 def test_memory_missing(generation: str) -> None:
+    """Hindsight 1.1.0: `get_memory` answers with an in-band error."""
     with pytest.raises(NotFoundError, match=rf"^get_memory: Memory '{uuid(0)}' not found$") as caught:
         replay("memory_missing", generation)
     assert (caught.value.what, caught.value.outcome) == ("memory", "refused")
@@ -353,6 +370,7 @@ def test_memory_missing(generation: str) -> None:
     ],
 )
 def test_what_a_tool_refuses_raises(name: str, tool: str, message: str) -> None:
+    """Hindsight 1.1.0: refusals come in-band, with isError false."""
     with pytest.raises(ToolError) as caught:
         replay(name)
     assert type(caught.value) is ToolError
@@ -362,6 +380,7 @@ def test_what_a_tool_refuses_raises(name: str, tool: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["key_missing", "key_wrong"])
 def test_a_key_that_is_missing_or_wrong_is_unauthorized(name: str) -> None:
+    """Hindsight 1.1.0: its ApiKeyTenantExtension answers 401 to both."""
     with pytest.raises(UnauthorizedError, match=r"Authentication failed: Invalid API key") as caught:
         replay(name)
     assert (caught.value.status, caught.value.outcome) == (401, "not_sent")
@@ -369,10 +388,12 @@ def test_a_key_that_is_missing_or_wrong_is_unauthorized(name: str) -> None:
 
 
 def test_key_right() -> None:
+    """Hindsight 1.1.0: a Bearer key that ApiKeyTenantExtension knows."""
     assert replay("key_right") == PROFILE
 
 
 def test_tools_missing() -> None:
+    """Hindsight 1.1.0: MCP_ENABLED_TOOLS hides tools from tools/list."""
     with pytest.raises(IncompatibleServer) as caught:
         replay("tools_missing")
     assert caught.value.missing == ("reflect", "list_memories", "get_memory", "get_bank")
@@ -380,6 +401,7 @@ def test_tools_missing() -> None:
 
 
 def test_session_lost() -> None:
+    """Hindsight 1.1.0: 404 to a session that is gone; a new one is made."""
     assert replay("session_lost", "legacy") == PROFILE
 
 
@@ -387,20 +409,23 @@ def test_session_lost() -> None:
 
 
 def test_every_conversation_has_its_cassette_and_every_cassette_its_conversation() -> None:
+    """Ours: no cassette lies idle."""
     assert sorted(CASSETTES.rglob("*.*")) == sorted(FILES)
 
 
 def test_every_conversation_is_replayed_here() -> None:
+    """Ours: what is recorded proves something."""
     source = Path(__file__).read_text("utf-8")
     assert [name for name in CONVERSATIONS if f'"{name}"' not in source] == []
 
 
 def test_cassettes_stay_small() -> None:
+    """Ours: cassettes are read by people and shipped in the sdist."""
     assert sum(path.stat().st_size for path in FILES) < 300_000
 
 
 def test_a_changed_argument_fails() -> None:
-    """Case 108: the body is matched too."""
+    """Public report: mampfes/hacs_waste_collection_schedule #7102: the body is matched too."""
 
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
@@ -417,6 +442,8 @@ def test_a_changed_argument_fails() -> None:
     [{}, {"q": "tea", "type": "world"}, {"q": "Tea", "type": "observation"}, {"type": "observation", "limit": 100}],
 )
 def test_an_argument_more_or_less_fails(arguments: dict[str, Any]) -> None:
+    """Public report: mampfes/hacs_waste_collection_schedule #7102 (replays that stayed green)."""
+
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
             return bank.list_memories(**arguments)
@@ -426,6 +453,8 @@ def test_an_argument_more_or_less_fails(arguments: dict[str, Any]) -> None:
 
 
 def test_the_order_of_keys_is_no_difference() -> None:
+    """RFC 8259, 4: an object is an unordered collection."""
+
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
             given = {"tags_match": "exact", "tags": ("user:alice",), "offset": 0, "limit": 10, "q": "tea"}
@@ -435,7 +464,7 @@ def test_the_order_of_keys_is_no_difference() -> None:
 
 
 def test_swapped_calls_fail() -> None:
-    """Case 108: under vcrpy's defaults each would get the other's answer."""
+    """Public report: ultimate-notion/ultimate-notion #367: by vcrpy's defaults each got the other's answer."""
 
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
@@ -447,6 +476,8 @@ def test_swapped_calls_fail() -> None:
 
 
 def test_another_bank_fails() -> None:
+    """Ours: the bank is in the path, and the path is matched."""
+
     def hold(url: str) -> Any:
         with Bank(url, "alices") as bank:
             return bank.get_bank()
@@ -456,7 +487,7 @@ def test_another_bank_fails() -> None:
 
 
 def test_a_partly_played_cassette_fails() -> None:
-    """Case 111."""
+    """Ours: a call that is no longer made is a change of behaviour."""
 
     def hold(url: str) -> Any:
         with Bank(url, "alice") as bank:
@@ -467,17 +498,20 @@ def test_a_partly_played_cassette_fails() -> None:
 
 
 def test_an_unused_cassette_fails() -> None:
-    """Case 111."""
+    """Ours: a test that talks to nobody proves nothing."""
     with pytest.raises(AssertionError, match="3 of 3 requests in "):
         replay("get_bank", hold=lambda _: None)
 
 
 def test_a_session_that_is_not_ended_fails() -> None:
+    """MCP 2025-11-25, Transports, "Session Management": a client that is done sends DELETE."""
     with pytest.raises(AssertionError, match=r"1 of 8 requests in .*\n  DELETE http://localhost:8888/mcp/alice/$"):
         replay("get_bank", "legacy", lambda url: Bank(url, "alice").get_bank())
 
 
 def test_a_conversation_can_be_replayed_with_any_server_url_and_any_key() -> None:
+    """Ours: a replay needs neither the server nor the key of the recording."""
+
     def hold(_: str) -> Any:
         with Bank("https://memory.example.com", "alice", api_key="sk-mine") as bank:
             return bank.get_bank()
@@ -487,13 +521,14 @@ def test_a_conversation_can_be_replayed_with_any_server_url_and_any_key() -> Non
 
 
 def test_an_older_or_newer_client_replays_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: a release of this package is no reason to record again."""
     monkeypatch.setattr("hindsight_bank.bank.__version__", "99.0.0")
     assert replay("get_bank") == PROFILE
     assert replay("get_bank", "legacy") == PROFILE
 
 
 def test_replaying_writes_nothing(tmp_path: Path) -> None:
-    """Case 111: record_mode none."""
+    """Ours: record_mode none, so that no run of the tests changes a cassette."""
     before = {path: path.stat().st_mtime_ns for path in FILES}
     assert bank_vcr(tmp_path).record_mode == "none"
     replay("get_bank")
@@ -504,7 +539,7 @@ def test_replaying_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["alone", "shuffled"])
 def test_the_order_of_tests_is_no_matter(how: str) -> None:
-    """Case 111: ids restart with each client."""
+    """Public report: kevin1024/vcrpy #533 (repeated requests). Ours: ids restart with each client."""
     here = test_the_order_of_tests_is_no_matter.__name__
     tests = [name for name in globals() if re.match(f"test_(?!a_cassette_|{here[5:]})", name)]
     order = ["test_get_observation"] if how == "alone" else random.sample(tests, len(tests))
@@ -519,7 +554,7 @@ def test_the_order_of_tests_is_no_matter(how: str) -> None:
 
 @pytest.mark.parametrize("path", [*FILES, SHIPPED], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cassette_holds_nothing_that_it_should_not(path: Path) -> None:
-    """Case 109."""
+    """Public reports: andrew-blake/melcloudhome #223, betamaxpy/betamax #42 (headers and bodies leaked)."""
     text = path.read_text("utf-8")
     for secret in (KEY, WRONG_KEY, "Bearer", "authorization", "cookie", "user-agent", "date:", "server:"):
         assert secret.lower() not in text.lower(), secret
@@ -539,6 +574,7 @@ def test_a_cassette_holds_nothing_that_it_should_not(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*FILES, SHIPPED], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cassette_written_again_is_the_same(path: Path, tmp_path: Path) -> None:
+    """Ours: recording an unchanged server changes no byte."""
     again = tmp_path / "again.yaml"
     tape = bank_vcr(record_mode="new_episodes").use_cassette(str(path))
     with tape as loaded:

@@ -1,4 +1,4 @@
-"""The command line as a person and a script meet it. Authority: ours, except where a test says otherwise."""
+"""The command line as a person and a script meet it."""
 
 import os
 import re
@@ -29,6 +29,7 @@ COMMAND = (sys.executable, "-c", "import sys; from hindsight_bank.cli import mai
 
 @given(st.text())
 def test_inert_text_steers_no_terminal(text: str) -> None:
+    """Unicode, general categories Cc, Cs, Zl, Zp, and UAX #9: what controls a terminal or the reading direction."""
     for character in inert(text):
         assert character == "\n" or unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp")
         assert unicodedata.bidirectional(character) not in (
@@ -46,6 +47,7 @@ def test_inert_text_steers_no_terminal(text: str) -> None:
 
 
 def test_inert_text_keeps_words_as_they_are() -> None:
+    """Ours: joiners belong to words, and brackets are no markup."""
     for text in ("Łódź, 東京", "می\u200cرود", "👩\u200d🚀", "[bold]", "a\nb"):
         assert inert(text) == text
     assert inert("a\tb\xa0c") == "a b c"
@@ -55,6 +57,7 @@ def test_inert_text_keeps_words_as_they_are() -> None:
 def test_nothing_shown_can_be_markup_or_an_escape(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ours: what a server says is shown, never obeyed."""
     monkeypatch.setenv("COLUMNS", str(columns))
     screen = Screen()
     screen.heading(HOSTILE)
@@ -81,7 +84,7 @@ def error_classes() -> Iterable[type[BankError]]:
 
 @pytest.mark.parametrize("kind", error_classes())
 def test_the_documented_exit_code_is_the_one_given(kind: type[BankError]) -> None:
-    """Authority: the table in the docstring of the package, which --help prints too."""
+    """Ours: the table in the docstring of the package, which --help prints too."""
     documented = {
         name: int(code)
         for code, names in re.findall(r"^ +(\d+)  .*?  +((?:\w+Error|\w+Server)\b.*)$", cli.__doc__ or "", re.MULTILINE)
@@ -104,6 +107,7 @@ def test_the_documented_exit_code_is_the_one_given(kind: type[BankError]) -> Non
 def test_an_error_is_one_line_on_standard_error(
     url: str, code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Ours: a person reads it, and a script can tell the exit code."""
     assert main(["demo", url]) == code
     err = capsys.readouterr().err
     assert err.startswith("hindsight-bank: ")
@@ -112,6 +116,7 @@ def test_an_error_is_one_line_on_standard_error(
 
 
 def test_debug_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: --debug prints the traceback, causes included."""
     assert main(["demo", "http://127.0.0.1:1", "--debug"]) == 5
     err = capsys.readouterr().err
     assert "httpx.ConnectError" in err
@@ -121,6 +126,8 @@ def test_debug_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]
 def test_a_fault_of_ours_asks_to_be_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Ours: what is no BankError is no fault of the user's."""
+
     def run(_: Any) -> None:
         raise AssertionError
 
@@ -130,6 +137,8 @@ def test_a_fault_of_ours_asks_to_be_reported(
 
 
 def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """POSIX shells: 130 is 128 and SIGINT."""
+
     def run(_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -139,6 +148,7 @@ def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 def test_a_closed_pipe_ends_quietly() -> None:
+    """Python, signal, Note on SIGPIPE: a reader such as `head` may leave early."""
     with subprocess.Popen([*COMMAND, "demo", "--offline"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -151,6 +161,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
 def test_a_missing_extra_is_one_sentence(
     missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Ours: the command line is an extra, and says how to install it."""
     for name in [
         name for name in sys.modules if name.split(".")[0] == missing or name.startswith("hindsight_bank.cli.")
     ]:
@@ -165,6 +176,7 @@ def test_a_missing_extra_is_one_sentence(
 
 @pytest.mark.parametrize("args", [[], ["demo"], ["demo", "--offline", "http://127.0.0.1:1"], ["nonsense"]])
 def test_a_wrong_command_says_how_to_do_it(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: the usage on standard error, and the exit code of usage errors."""
     with pytest.raises(SystemExit) as caught:
         main(args)
     assert caught.value.code == endings.USAGE
@@ -172,6 +184,7 @@ def test_a_wrong_command_says_how_to_do_it(args: list[str], capsys: pytest.Captu
 
 
 def test_help_tells_the_exit_codes_and_imports_nothing_heavy() -> None:
+    """Ours: --help is answered at once."""
     code = """if 1:
         import sys
         from hindsight_bank.cli import main
@@ -187,6 +200,7 @@ def test_help_tells_the_exit_codes_and_imports_nothing_heavy() -> None:
 
 
 def test_an_alphabet_that_the_terminal_lacks_is_no_error() -> None:
+    """Ours: PYTHONIOENCODING may be narrower than what is shown."""
     env = os.environ | {"PYTHONIOENCODING": "ascii"}
     result = subprocess.run([*COMMAND, "demo", "--offline"], env=env, capture_output=True, check=False)
     assert result.returncode == 0

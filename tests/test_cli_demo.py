@@ -1,4 +1,4 @@
-"""The demo, offline and live. Authority: ours, except where a test says otherwise."""
+"""The demo, offline and live."""
 
 import ast
 import os
@@ -33,6 +33,7 @@ STEPS = (
 def test_the_offline_demo_shows_every_step_within_the_width(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ours: a tour without a server, on a terminal of any width."""
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["demo", "--offline"]) == 0
     out, err = capsys.readouterr()
@@ -57,6 +58,7 @@ def test_the_offline_demo_shows_every_step_within_the_width(
 
 
 def test_the_offline_demo_is_the_same_every_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: what is replayed from a cassette does not vary."""
     outputs = []
     for _ in range(2):
         main(["demo", "--offline"])
@@ -66,6 +68,7 @@ def test_the_offline_demo_is_the_same_every_time(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudoterminals")
 def test_a_terminal_gets_colours() -> None:
+    """Ours: colours where a terminal shows them, plain text elsewhere."""
     import pty  # noqa: PLC0415 - POSIX only
 
     primary, replica = pty.openpty()
@@ -83,6 +86,7 @@ def test_a_terminal_gets_colours() -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_shown_as_code_that_python_reads(step: Any) -> None:
+    """Ours: what is shown is what runs, and can be copied."""
     source = demo.code(step)
     assert ast.parse(source).body
     assert "return" not in source
@@ -92,11 +96,13 @@ def test_a_step_is_shown_as_code_that_python_reads(step: Any) -> None:
 
 
 def test_the_last_tag_of_a_note_is_its_alone() -> None:
+    """Ours: the demo finds out by it which texts are visible."""
     tags = [tag for note in steps.NOTES for tag in note.tags]
     assert all(tags.count(note.tags[-1]) == 1 for note in steps.NOTES)
 
 
 def test_texts_that_never_show_up_end_the_wait_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: `retain` only queues, and nobody waits for ever."""
     monkeypatch.setattr(demo, "_PATIENCE", 0.0)
     with pytest.raises(DeadlineError, match="none was visible") as caught:
         demo.Demo(Screen(), live=True)._wait(cast("Any", None))
@@ -106,6 +112,8 @@ def test_texts_that_never_show_up_end_the_wait_with_a_deadline(monkeypatch: pyte
 def test_the_demo_goes_on_with_the_texts_that_show_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Ours: a server that is slow with one text still shows the rest."""
+
     def wait(bank: Any) -> set[str]:
         """See two."""
         return {"food", "home"} if bank is None else set()
@@ -122,6 +130,8 @@ def test_the_demo_goes_on_with_the_texts_that_show_up(
 def test_a_server_without_a_language_model_does_not_end_the_demo(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Hindsight 1.1.0 without an LLM: reflect is refused in-band, all else works."""
+
     def reflect(_bank: Any) -> None:
         """Fail."""
         raise ToolError("no language model", tool="reflect")
@@ -132,6 +142,7 @@ def test_a_server_without_a_language_model_does_not_end_the_demo(
 
 
 def test_a_bank_that_holds_memories_is_left_alone() -> None:
+    """Ours: the demo writes into a bank of its own only."""
     bank = SimpleNamespace(bank_id="alice", list_memories=lambda **_: SimpleNamespace(total=3))
     with pytest.raises(SettingsError, match="alice holds 3 memories"):
         demo._refuse_used(cast("Any", bank))
@@ -140,6 +151,7 @@ def test_a_bank_that_holds_memories_is_left_alone() -> None:
 def test_a_key_comes_from_the_variable_that_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Ours: a key on the command line would be seen by all users of the machine."""
     monkeypatch.setenv("SOME_KEY", "sesame")
     assert demo._key("SOME_KEY") == "sesame"
     assert demo._key(None) is None
@@ -149,7 +161,7 @@ def test_a_key_comes_from_the_variable_that_is_named(
 
 @pytest.mark.live
 def test_the_demo_runs_on_a_real_server(capsys: pytest.CaptureFixture[str]) -> None:
-    """Authority: the server at HINDSIGHT_LIVE_URL."""
+    """Hindsight at HINDSIGHT_LIVE_URL."""
     url = os.environ["HINDSIGHT_LIVE_URL"]
     assert main(["demo", url]) == 0
     out = capsys.readouterr().out

@@ -46,13 +46,13 @@ def refusal(checkout: Path) -> str:
 
 
 def test_the_generated_package_is_what_the_schemas_say(capsys: pytest.CaptureFixture[str]) -> None:
-    """Authority: schemas/."""
+    """schemas/: the source of everything generated."""
     assert main(["--check"]) == 0
     assert capsys.readouterr().out == ""
 
 
 def test_generating_again_changes_nothing(checkout: Path) -> None:
-    """Authority: ours."""
+    """Ours: the same schemas give the same bytes."""
     before = contents(checkout)
     assert main([], checkout) == 0
     assert main(["--pin"], checkout) == 0
@@ -60,7 +60,7 @@ def test_generating_again_changes_nothing(checkout: Path) -> None:
 
 
 def test_generating_restores_what_drifted(checkout: Path) -> None:
-    """Authority: ours."""
+    """Ours: the generated package has one source."""
     before = contents(checkout)
     (checkout / GENERATED / "recall.py").unlink()
     (checkout / GENERATED / "stray.py").touch()
@@ -96,7 +96,7 @@ def add_a_file(folder: Path) -> str:
 def test_check_shows_drift_and_writes_nothing(
     checkout: Path, damage: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Authority: house.md, Generated code."""
+    """Ours: --check compares the whole set of files, prints a diff, exits 1."""
     sign = damage(checkout / GENERATED)
     damaged = contents(checkout)
     assert main(["--check"], checkout) == 1
@@ -108,7 +108,7 @@ def test_check_shows_drift_and_writes_nothing(
 def test_a_schema_that_is_not_pinned_is_refused(
     checkout: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Authority: house.md, Generated code."""
+    """Ours: the sha256 of every schema is pinned, so that no change slips in."""
     edit(checkout, "types/fact.json", lambda fact: fact.update(description="Reworded."))
     (checkout / "schemas/rules/reflect.json").unlink()
     before = contents(checkout)
@@ -118,7 +118,7 @@ def test_a_schema_that_is_not_pinned_is_refused(
 
 
 def test_pin_accepts_a_change_deliberately(checkout: Path) -> None:
-    """Authority: house.md, Generated code."""
+    """CONTRIBUTING.md, Bump a schema."""
     edit(checkout, "types/fact.json", lambda fact: fact.update(description="Reworded."))
     assert main(["--pin"], checkout) == 0
     assert main(["--check"], checkout) == 0
@@ -126,7 +126,7 @@ def test_pin_accepts_a_change_deliberately(checkout: Path) -> None:
 
 
 def test_pin_does_not_accept_what_cannot_be_generated(checkout: Path) -> None:
-    """Authority: ours."""
+    """Ours: a pinned schema is one that was understood."""
     edit(checkout, "types/fact.json", lambda fact: fact.update(minProperties=1))
     before = contents(checkout)
     assert main(["--pin"], checkout) == 1
@@ -158,7 +158,7 @@ def test_pin_does_not_accept_what_cannot_be_generated(checkout: Path) -> None:
     ],
 )
 def test_an_unknown_keyword_is_refused_with_its_pointer(checkout: Path, path: str, change: Edit, message: str) -> None:
-    """Authority: house.md, Generated code."""
+    """Ours: a keyword that the generator does not know is an error, not a gap."""
     edit(checkout, path, change)
     assert refusal(checkout) == path + message
 
@@ -173,13 +173,13 @@ def test_an_unknown_keyword_is_refused_with_its_pointer(checkout: Path, path: st
     ],
 )
 def test_an_invalid_schema_is_refused(checkout: Path, path: str, change: Edit, pointer: str) -> None:
-    """Authority: the metaschema of JSON Schema 2020-12."""
+    """JSON Schema 2020-12, the metaschema."""
     edit(checkout, path, change)
     assert refusal(checkout).startswith(path + pointer)
 
 
 def test_a_file_that_is_not_json_is_refused(checkout: Path) -> None:
-    """Authority: RFC 8259."""
+    """RFC 8259."""
     (checkout / "schemas/types/fact.json").write_text("{", encoding="utf-8")
     assert refusal(checkout).startswith("types/fact.json#: not JSON: ")
 
@@ -213,7 +213,7 @@ def fields(fact: dict[str, Any], **properties: Any) -> None:
     ],
 )
 def test_what_cannot_become_a_class_is_refused(checkout: Path, change: Edit, message: str) -> None:
-    """Authority: ours; schemas/README.md."""
+    """Ours: schemas/README.md."""
     edit(checkout, "types/fact.json", change)
     assert refusal(checkout).startswith(f"types/fact.json{message}")
 
@@ -231,13 +231,13 @@ def test_what_cannot_become_a_class_is_refused(checkout: Path, change: Edit, mes
     ],
 )
 def test_a_rule_that_cannot_be_kept_is_refused(checkout: Path, rule: dict[str, Any], message: str) -> None:
-    """Authority: ours; schemas/README.md."""
+    """Ours: schemas/README.md."""
     (checkout / "schemas/rules/recall.json").write_text(json.dumps(rule), encoding="utf-8")
     assert refusal(checkout).startswith(f"rules/recall.json{message}")
 
 
 def test_an_argument_of_several_types_is_refused(checkout: Path) -> None:
-    """Authority: ours; the server has none."""
+    """Ours: no tool of the server has one."""
     several = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
     edit(checkout, "tools/get_memory.json", lambda tool: tool["inputSchema"]["properties"].update(memory_id=several))
     assert refusal(checkout).startswith(
@@ -258,19 +258,19 @@ def renamed(schema: dict[str, Any], reference: dict[str, Any]) -> None:
     ],
 )
 def test_renamed_keys_in_lists_and_maps_are_refused(checkout: Path, reference: dict[str, Any]) -> None:
-    """Authority: ours; the twin of such a class builds itself, not its neighbours."""
+    """Ours: the twin of such a class builds itself, not its neighbours."""
     edit(checkout, "tools/reflect.json", lambda tool: renamed(tool, reference))
     assert "tools/: again: " in refusal(checkout)
 
 
 def test_renamed_keys_in_shared_types_are_refused(checkout: Path) -> None:
-    """Authority: ours."""
+    """Ours: the twin of such a class builds itself, not its neighbours."""
     edit(checkout, "types/fact.json", lambda fact: fields(fact, **{"a-b": {"type": ["string", "null"]}}))
     assert refusal(checkout).startswith("types/: keys that are no identifiers")
 
 
 def test_a_key_that_is_no_identifier_is_renamed_by_a_twin(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Authority: house.md, Generated code; msgspec renames no fields of attrs classes."""
+    """Ours: msgspec renames no fields of attrs classes."""
     banks = {"type": ["object", "null"], "additionalProperties": True, "default": {}, "description": "Banks."}
     disposition = {"properties": {"memory banks": banks, "a-b": {"type": "integer"}}, "required": ["a-b"]}
     edit(checkout, "tools/get_bank.json", lambda tool: tool["outputSchema"]["$defs"]["Disposition"].update(disposition))
@@ -285,7 +285,7 @@ def test_a_key_that_is_no_identifier_is_renamed_by_a_twin(checkout: Path, monkey
 
 
 def test_what_is_generated_is_formatted_and_linted_without_exceptions() -> None:
-    """Authority: pyproject.toml."""
+    """Ours: pyproject.toml holds for generated code too."""
     ruff = [sys.executable, "-m", "ruff"]
     for command in (["format", "--check"], ["check", "--no-cache"]):
         run = subprocess.run([*ruff, *command, GENERATED], cwd=ROOT, capture_output=True, text=True, check=False)

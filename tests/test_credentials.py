@@ -75,7 +75,7 @@ def test_printable_ascii_is_a_key(key: str) -> None:
 
 
 def test_no_key_is_no_key() -> None:
-    """Cases decide: None means that no key is sent."""
+    """Ours: None means that no key is sent."""
     assert check_key(None, "api_key") is None
 
 
@@ -146,7 +146,7 @@ def test_a_store_without_the_entry_gives_none(store: Callable[..., Store]) -> No
 def test_an_unusable_stored_key_is_refused_naming_the_entry_and_never_told(
     store: Callable[..., Store], key: str, fault: str
 ) -> None:
-    """Cases decide: the source is named, never the value."""
+    """Ours: the source is named, never the value."""
     store(key=key)
     with pytest.raises(CredentialsError) as caught:
         stored_key("https://h", "alice")

@@ -59,7 +59,10 @@ def tried(endpoint: Endpoint) -> str | BankError:
 def test_an_answer_cut_at_any_byte_is_whole_or_an_error(
     kind: str, framing: Framing, move: Move, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Issue 3, item 1; cases 43 and 44: 600 bytes of answer, every offset, three framings, FIN and RST."""
+    """Public reports: modelcontextprotocol/python-sdk #3441, proliferate-ai/proliferate #1308.
+
+    600 bytes of answer, every offset, three framings, FIN and RST.
+    """
     at: int | None = None
 
     def script(request: Request) -> list[Step]:
@@ -107,7 +110,10 @@ def dressed(message: str) -> list[str]:
 
 @pytest.mark.parametrize("name", SPLIT)
 def test_an_event_stream_split_at_any_byte_says_the_same(name: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """HTML standard, 9.2.5 and 9.2.6; cases 55, 56, 58: every boundary, LF, CRLF, CR and mixed, then byte by byte."""
+    """HTML standard, 9.2.5 and 9.2.6; public report: rexxars/eventsource-parser #17.
+
+    Every boundary, LF, CRLF, CR and mixed, then byte by byte.
+    """
     at, size = 0, 0
 
     def script(request: Request) -> Play:
@@ -126,7 +132,7 @@ def test_an_event_stream_split_at_any_byte_says_the_same(name: str, serve: Serve
 
 
 def test_a_json_answer_split_at_any_byte_says_the_same(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Case 59: nothing is parsed before it is all there."""
+    """Public report: anomalyco/opencode #45040: nothing is parsed before it is all there."""
     at, size = 0, 0
 
     def script(request: Request) -> Play:

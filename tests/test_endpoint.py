@@ -56,7 +56,7 @@ FOREIGN: list[dict[str, Any]] = [{"id": other} for other in ("1", 1.0, True, "01
 def test_a_result_with_another_id_is_not_ours(
     own: dict[str, Any], kind: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 80, as decided: ours is the integer 1, and nothing else is."""
+    """Public report: modelcontextprotocol/python-sdk #1720. Ours: the integer 1, and nothing else."""
     message = {"jsonrpc": "2.0", "result": DONE, **own}
     endpoint = open_endpoint(serve(lambda _: http(encoded(message) if kind == JSON else sse(message), kind)))
     caught = refuse(endpoint)
@@ -65,7 +65,7 @@ def test_a_result_with_another_id_is_not_ours(
 
 
 def test_the_answer_is_found_among_what_is_not_ours(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md E6, S5, S8: foreign results, stray errors, notifications and requests of any id come before it."""
+    """MCP 2026-07-28, Streamable HTTP, "Receiving Messages". Ours: foreign results and stray errors too."""
 
     def script(request: Request) -> Play:
         foreign = [{"jsonrpc": "2.0", "result": {"ok": False}, **own} for own in FOREIGN]
@@ -83,7 +83,7 @@ def test_the_answer_is_found_among_what_is_not_ours(serve: Serve, open_endpoint:
 def test_an_error_that_nobody_could_address_is_ours(
     own: Any, status: int, kind: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 81: null and placeholder ids, as the only answer to our request."""
+    """Public report: helidon-io/helidon-mcp #65: null and placeholder ids, as the only answer to us."""
     message = error(-32602, "bad\nparams", own, why=1)
     body = encoded(message) if kind == JSON else sse(message)
     caught = refuse(open_endpoint(serve(lambda _: http(body, kind, status=status))))
@@ -102,8 +102,8 @@ def test_an_error_with_our_id_is_raised(serve: Serve, open_endpoint: OpenEndpoin
 def test_an_error_whose_data_is_nested_beyond_all_reason_comes_without(
     serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Issue 3, item 2; ours."""
-    deep = json.loads("[" * 400 + "]" * 400)
+    """Ours: a nesting bomb must end in an error, never in a crash."""
+    deep = json.loads("[" * 800 + "]" * 800)
     caught = refuse(open_endpoint(serve(lambda request: http(encoded(error(-1, "no", request.id, deep=deep))))))
     assert isinstance(caught, RPCError)
     assert caught.data in (None, {"deep": deep})
@@ -121,7 +121,7 @@ def test_an_error_whose_data_is_nested_beyond_all_reason_comes_without(
 def test_an_answer_that_is_not_json_rpc_breaks_the_protocol(
     body: bytes, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Issue 3, item 1: a whole answer that means nothing."""
+    """JSON-RPC 2.0, 5, "Response object": a whole answer that means nothing."""
     caught = refuse(open_endpoint(serve(lambda _: http(body))))
     assert isinstance(caught, ProtocolError)
     assert caught.outcome == "unknown"
@@ -135,13 +135,13 @@ def test_an_answer_that_is_not_json_rpc_breaks_the_protocol(
 def test_a_stream_that_ends_without_an_answer_is_lost_at_once(
     stream: bytes, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Cases 43 and 45: no timeout, no empty result, no resuming."""
+    """Public reports: modelcontextprotocol/python-sdk #3441, #3257: no timeout, no empty result, no resuming."""
     assert isinstance(refuse(open_endpoint(server := serve(lambda _: http(stream, EVENTS)))), AnswerLostError)
     assert server.log == ["recall"]
 
 
 def test_an_accepted_request_is_not_waited_for(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md S2: 202 is for notifications."""
+    """MCP 2026-07-28, Streamable HTTP, "Sending Messages": 202 is for notifications."""
     caught = refuse(open_endpoint(serve(lambda _: http(status=202))))
     assert isinstance(caught, ProtocolError)
     assert caught.outcome == "unknown"
@@ -151,7 +151,7 @@ def test_an_accepted_request_is_not_waited_for(serve: Serve, open_endpoint: Open
 def test_what_comes_after_the_answer_does_no_harm(
     more: bytes, last: Move, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md S12: the rest of the stream is read for the connection's sake only, and briefly."""
+    """Ours: the rest of the stream is read for the connection's sake only, and briefly."""
 
     def script(request: Request) -> Play:
         whole = http([sse(result(request, DONE)), more], EVENTS, framing="chunked")
@@ -178,7 +178,7 @@ def test_what_comes_after_the_answer_does_no_harm(
 def test_requests_of_a_handshake_server_are_answered_on_the_side(
     generation: Any, method: str, reply: dict[str, Any], own: Any, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md S6 and E6: the server goes on when it has our reply; ids collide with ours."""
+    """MCP 2025-11-25, Transports, "Sending Messages to the Server"; FastMCP: its ids collide with ours."""
     replied = threading.Event()
     fake = Hindsight(generation)
 
@@ -235,7 +235,10 @@ BODIES: dict[str, tuple[bytes, str | None]] = {
 def test_a_refusal_is_an_error_at_once_and_keeps_its_status(
     status: int, body: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Cases 26, 41, 50, 64: whatever the body; a JSON-RPC error in a 4xx is preferred, but for 401, 403 and 429."""
+    """Public reports: modelcontextprotocol/python-sdk #2110, httpx-sse #12, vectorize-io/hindsight #1007.
+
+    Whatever the body; a JSON-RPC error in a 4xx is preferred, but for 401, 403 and 429.
+    """
     text, kind = BODIES[body]
     caught = refuse(open_endpoint(serve(lambda _: http(text, kind, status=status))))
     assert caught.outcome == ("unknown" if status >= 500 else "refused")
@@ -276,7 +279,7 @@ def test_a_refusal_whose_body_is_cut_is_still_that_refusal(
     ],
 )
 def test_retry_after_is_a_number_a_date_or_nothing(value: str | None, expected: float | None) -> None:
-    """RFC 9110, 10.2.3; issue 3, item 5: nonsense and huge values included."""
+    """RFC 9110, 10.2.3; nonsense and huge values included."""
     assert retry_after(value) == expected
 
 
@@ -310,7 +313,7 @@ def redirecting(status: int, location: Callable[[Request], str]) -> Callable[[Re
 def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
     location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Issue 3, item 8; case 65: by hand, with the body, and not remembered."""
+    """Public report: opensearch-project/opensearch-mcp-server-py #271. Ours: by hand, and not remembered."""
     server = serve(redirecting(status, lambda request: location.format(host=request.headers["host"])))
     assert ask(open_endpoint(server, key="k")) == DONE
     first, second = server.requests
@@ -321,7 +324,7 @@ def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
 @pytest.mark.parametrize("location", ["http://{other}/x?token=canary", "//u:canary@{other}/x#canary", *ODD])
 def test_no_byte_reaches_another_origin(location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 8; cases 66 and 68; wire.md Z2: the target is named without query and userinfo."""
+    """Public report: strands-agents/harness-sdk #4109. Ours: the target is named without query and userinfo."""
     other = serve(Hindsight())
     target = location.format(other=f"127.0.0.1:{other.port}")
     server = serve(redirecting(status, lambda _: target))
@@ -338,7 +341,7 @@ def test_no_byte_reaches_another_origin(location: str, status: int, serve: Serve
 def test_a_redirect_that_would_turn_the_post_into_a_get_is_an_error(
     status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 66, on the same origin too."""
+    """Public report: ProfessionalWiki/MediaWiki-MCP-Server #551; on the same origin too."""
     caught = refuse(open_endpoint(server := serve(redirecting(status, lambda _: "/other"))))
     assert isinstance(caught, StatusError)
     assert "redirects to /other" in str(caught)
@@ -347,7 +350,7 @@ def test_a_redirect_that_would_turn_the_post_into_a_get_is_an_error(
 
 @pytest.mark.parametrize("location", [None, "", "/mcp/alice/", "{n}"])
 def test_redirects_in_a_circle_end(location: str | None, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 8: bounded, whatever the server says."""
+    """Ours: bounded, whatever the server says."""
     numbers = itertools.count()
 
     def script(_: Request) -> Play:
@@ -364,7 +367,7 @@ def test_redirects_in_a_circle_end(location: str | None, serve: Serve, open_endp
 
 
 def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 2; wire.md H12: counted in encoded bytes, and the limit is the largest that goes out."""
+    """Hindsight 1.1.0 (mcp 2.3): 4 MiB, counted in encoded bytes; the limit is the largest that goes out."""
     server = serve(lambda request: http(encoded(result(request, DONE))))
     endpoint = open_endpoint(server, request=2000)
     endpoint._ids = itertools.repeat(1)  # type: ignore[assignment]  # ids of one length
@@ -379,7 +382,7 @@ def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint
 
 
 def test_a_key_travels_with_every_request(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md Z1 and H3: POST and DELETE, in one header only."""
+    """MCP 2025-11-25, Authorization, "Access Token Usage": POST and DELETE, in one header only."""
     fake = Hindsight("stateful", {"recall": lambda request: fake.told(request, tool_result({}))})
     server: WireServer = serve(fake)
     endpoint = open_endpoint(server, key="the-key")
@@ -392,3 +395,14 @@ def test_a_key_travels_with_every_request(serve: Serve, open_endpoint: OpenEndpo
         assert request.headers["accept-encoding"] == "identity"
         assert request.head.lower().count(b"the-key") == 1
         assert request.path == "/mcp/alice/"
+
+
+@pytest.mark.parametrize("status", [201, 202, 204, 206, 299])
+def test_a_success_that_is_no_answer_leaves_the_outcome_open(
+    status: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2025-11-25, Transports, "Sending messages to the server": a request is answered with 200."""
+    endpoint = open_endpoint(serve(lambda _: http(status=status)))
+    with pytest.raises(ProtocolError) as caught:
+        ask(endpoint)
+    assert caught.value.outcome == "unknown"

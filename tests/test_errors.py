@@ -102,7 +102,7 @@ def test_an_error_survives_pickling_and_copying_whole(
     [
         (
             (
-                "BankError SettingsError ReconnectRequired CredentialsError ClosedError ArgumentsError BackingOffError"
+                "BankError SettingsError CredentialsError ClosedError ArgumentsError BackingOffError"
                 " UnreachableError DeadlineError"
             ),
             "not_sent",

@@ -30,7 +30,7 @@ META = "io.modelcontextprotocol/"
 
 
 def test_a_modern_server_is_asked_at_once(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md N2, N3, H6, M1, M2, section 5: one POST, which says what it is in headers and `_meta`."""
+    """MCP 2026-07-28, Streamable HTTP, "Request Metadata": one POST says what it is in headers and `_meta`."""
     endpoint = open_endpoint(server := serve(fake_server("modern")))
     assert ask(endpoint, query="q") == DONE
     assert ask(endpoint) == DONE
@@ -48,7 +48,7 @@ def test_a_modern_server_is_asked_at_once(serve: Serve, open_endpoint: OpenEndpo
 
 
 def test_a_stateful_server_gets_a_session_and_no_orphan(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md N5 to N9, H4, H5, X3; case 34: the refused probe leaves nothing behind."""
+    """MCP 2025-11-25, Lifecycle, "Initialization". Ours: the refused probe leaves nothing behind."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     assert ask(endpoint)["ok"]
@@ -73,7 +73,7 @@ def test_a_stateful_server_gets_a_session_and_no_orphan(serve: Serve, open_endpo
 
 
 def test_a_stateless_server_gets_no_session_id_ever(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Case 33; wire.md X4, X6: and nothing is deleted."""
+    """Public report: vectorize-io/hindsight #751; and nothing is deleted."""
     endpoint = open_endpoint(server := serve(fake_server("stateless")))
     assert ask(endpoint)["ok"]
     assert ask(endpoint)["ok"]
@@ -84,7 +84,7 @@ def test_a_stateless_server_gets_no_session_id_ever(serve: Serve, open_endpoint:
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2025-06-18", "2025-03-26"])
 def test_the_server_picks_the_revision(revision: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md N5, H4; case 34: asked with JSON or with events."""
+    """MCP 2025-11-25, Lifecycle, "Version Negotiation"; answered with JSON or with events."""
     fake = fake_server("stateless", initialize=lambda request: initialized(request, None, protocolVersion=revision))
     endpoint = open_endpoint(server := serve(fake))
     assert ask(endpoint)["ok"]
@@ -97,7 +97,7 @@ def test_the_server_picks_the_revision(revision: str, serve: Serve, open_endpoin
 def test_only_the_revision_that_has_batches_is_read_with_them(
     revision: str, kind: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md H1; 2025-03-26, Transports: MUST support receiving them; later revisions have none."""
+    """MCP 2025-03-26, Transports: MUST support receiving them; later revisions have none."""
 
     def recall(request: Request) -> bytes:
         noise = {"jsonrpc": "2.0", "method": "notifications/x"}
@@ -115,7 +115,7 @@ def test_only_the_revision_that_has_batches_is_read_with_them(
 
 @pytest.mark.parametrize("answer", [b"[", b"[]", b"[1]", b"[{]", b"[{}]", b"[[]]", b"[" * 100_000], ids=len)
 def test_a_broken_batch_is_no_answer(answer: bytes, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 1."""
+    """JSON-RPC 2.0, 6, "Batch"."""
     begin = partial(initialized, session=None, protocolVersion="2025-03-26")
     fake = fake_server("stateless", initialize=begin, recall=lambda _: http(answer))
     with pytest.raises(AnswerLostError if answer == b"[]" else ProtocolError):
@@ -126,7 +126,7 @@ def test_a_broken_batch_is_no_answer(answer: bytes, serve: Serve, open_endpoint:
 def test_a_revision_that_we_do_not_speak_ends_the_handshake(
     revision: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md N5; case 34: and the next call starts anew."""
+    """MCP 2025-11-25, Lifecycle, "Version Negotiation". Ours: the next call starts anew."""
     fake = fake_server("stateful", initialize=lambda request: initialized(request, protocolVersion=revision))
     endpoint = open_endpoint(server := serve(fake))
     for _ in range(2):
@@ -142,7 +142,7 @@ def test_a_revision_that_we_do_not_speak_ends_the_handshake(
 def test_a_handshake_without_a_revision_breaks_the_protocol(
     value: Any, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 34."""
+    """MCP 2025-11-25, Lifecycle, "Initialization": the server says its revision."""
     fake = fake_server("stateless", initialize=lambda request: http(encoded(result(request, value))))
     with pytest.raises(ProtocolError):
         ask(open_endpoint(serve(fake)))
@@ -152,7 +152,7 @@ def test_a_handshake_without_a_revision_breaks_the_protocol(
 def test_a_session_id_that_no_header_may_carry_is_not_echoed(
     session: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md H5: visible ASCII; an empty one is none."""
+    """MCP 2025-11-25, Transports, "Session Management": visible ASCII; an empty one is none."""
     fake = fake_server("stateless", initialize=lambda request: initialized(request, session))
     endpoint = open_endpoint(server := serve(fake))
     if session.strip():
@@ -165,7 +165,7 @@ def test_a_session_id_that_no_header_may_carry_is_not_echoed(
 
 @pytest.mark.parametrize("orphan", ["a b", "\x7f", "é", "", "fine"])
 def test_an_orphan_is_deleted_if_its_id_can_be_said(orphan: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md N9: best effort, whatever the refusal carries."""
+    """Hindsight with mcp 1.24 to 1.29 keeps a session for a refused probe. Ours: best effort."""
     fake = fake_server("stateless")
     refusal = http(encoded(error(-32600, "Missing session ID")), status=400, headers={"mcp-session-id": orphan})
     server = serve(lambda request: refusal if "mcp-method" in request.headers else fake(request))
@@ -177,7 +177,7 @@ def test_an_orphan_is_deleted_if_its_id_can_be_said(orphan: str, serve: Serve, o
 def test_what_says_nothing_of_the_generation_is_no_verdict(
     status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md N8: no initialize follows, and the next call is in the modern form again; case 42."""
+    """Public report: modelcontextprotocol/python-sdk #1295. Ours: no initialize; the next call is modern again."""
     plays = iter([http(status=status), None])
     fake = fake_server("modern")
     server = serve(lambda request: next(plays) or fake(request))
@@ -192,7 +192,7 @@ def test_what_says_nothing_of_the_generation_is_no_verdict(
 def test_a_modern_error_is_raised_and_no_handshake_follows(
     status: int, code: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md N3: a recognised modern error means a modern server."""
+    """MCP 2026-07-28, Versioning, "Backward Compatibility": a recognised modern error, a modern server."""
     server = serve(lambda request: http(encoded(error(code, "no", request.id)), status=status))
     with pytest.raises(IncompatibleServer if code == -32022 else RPCError):
         ask(open_endpoint(server))
@@ -216,7 +216,10 @@ def test_a_modern_error_is_raised_and_no_handshake_follows(
 def test_a_list_of_supported_revisions_decides(
     supported: Any, log: list[str], serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md N4: a mutual revision once more, a handshake revision by handshake, else the end."""
+    """MCP 2026-07-28, Versioning, "Protocol Version Negotiation".
+
+    A mutual revision once more, a handshake revision by handshake, else the end.
+    """
     fake = fake_server("modern" if MODERN in supported else "stateless")
     refusal = http(encoded(error(-32022, "Unsupported protocol version", 1, supported=supported)), status=400)
     plays = itertools.chain([refusal], itertools.repeat(None))
@@ -236,7 +239,7 @@ def test_a_list_of_supported_revisions_decides(
 def test_a_wrong_url_is_named_and_not_taken_for_a_lost_session(
     body: bytes, kind: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 24: 404 to initialize, and no loop."""
+    """Public report: vectorize-io/hindsight #78: 404 to initialize, and no loop."""
     server = serve(lambda _: http(body, kind, status=404))
     with pytest.raises(StatusError, match=f"no MCP endpoint at {server.url}/mcp/alice/") as caught:
         ask(open_endpoint(server))

@@ -74,7 +74,7 @@ def test_an_error_that_names_no_request_is_known_as_such(members: str, stray: bo
 
 @pytest.mark.parametrize("member", ['"result":{}', '"error":{"code":1}', '"params":{}'])
 def test_a_method_makes_a_request_of_it_whatever_its_id(member: str) -> None:
-    """Wire: ids of the server's requests collide with ours; presence of `method` decides."""
+    """FastMCP: ids of the server's requests collide with ours; presence of `method` decides."""
     decoded = jsonrpc.decode(message(f'"id":1,"method":"elicitation/create",{member}'))
     assert not decoded.answers(1)
     assert not decoded.is_stray_error()
@@ -127,7 +127,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_message_is_a_protocol_error_and_nothing_else(text: bytes) -> None:
-    """JSON-RPC 2.0 and RFC 8259; public report: mcp python-sdk #3385 (bare NaN). Cases decide: surrogates too."""
+    """JSON-RPC 2.0 and RFC 8259; public report: mcp python-sdk #3385 (bare NaN). Ours: surrogates too."""
     with pytest.raises(ProtocolError) as caught:
         jsonrpc.decode(text)
     assert caught.value.__cause__ is None
@@ -153,7 +153,7 @@ def test_any_bytes_are_a_message_or_a_protocol_error(text: bytes) -> None:
     ],
 )
 def test_a_broken_message_is_never_quoted(text: bytes) -> None:
-    """Cases decide: a broken answer's content is never put into the error."""
+    """Ours: a broken answer's content is never put into the error."""
     with pytest.raises(ProtocolError) as caught:
         jsonrpc.decode(text)
     assert "sk-" not in str(caught.value)
@@ -205,7 +205,7 @@ def test_our_messages_say_what_they_must_and_no_more(written: bytes, read: dict[
 
 
 def test_text_goes_out_as_utf8_not_as_escapes() -> None:
-    """Wire, H12: escapes would double CJK and Cyrillic against the server's 4 MiB."""
+    """Hindsight 1.1.0 (mcp 2.3) takes 4 MiB: escapes would double CJK and Cyrillic."""
     assert "моя заметка 🍵".encode() in jsonrpc.request(1, "m", {"q": "моя заметка 🍵"})
 
 

@@ -1,6 +1,6 @@
 """The client on a real Hindsight server: `make live` starts one in each generation of the protocol and runs these.
 
-Authority of them all: what the server at HINDSIGHT_LIVE_URL really does.
+What the server at HINDSIGHT_LIVE_URL really does decides; HINDSIGHT_LIVE_PROTOCOL says what it was started for.
 """
 
 import asyncio
@@ -61,6 +61,7 @@ def bank() -> Iterator[Bank]:
 
 
 def test_the_server_speaks_the_generation_it_was_started_for(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL, started for HINDSIGHT_LIVE_PROTOCOL."""
     health = bank.health()
     assert health.protocol == os.environ.get("HINDSIGHT_LIVE_PROTOCOL", health.protocol)
     assert health.server
@@ -69,6 +70,7 @@ def test_the_server_speaks_the_generation_it_was_started_for(bank: Bank) -> None
 
 
 def test_retain_returns_a_receipt_that_says_accepted(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: it queues, and lists the memory later."""
     receipt = bank.retain("Carol paints.", timestamp=datetime(2025, 3, 1, 9, tzinfo=UTC), document_id="doc-carol")
     assert receipt.status == "accepted"
     assert receipt.operation_id
@@ -76,6 +78,7 @@ def test_retain_returns_a_receipt_that_says_accepted(bank: Bank) -> None:
 
 
 def test_recall_finds_what_was_retained(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: facts with tags, zoned times, and what was asked for beside."""
     result = bank.recall("What does Alice drink?", include_entities=True, include_chunks=True)
     assert any("tea" in fact.text for fact in result.results)
     assert result.results[0].mentioned_at is not None
@@ -86,6 +89,7 @@ def test_recall_finds_what_was_retained(bank: Bank) -> None:
 
 
 def test_reflect_answers_with_what_it_is_based_on(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: grounds and trace, once asked for."""
     result = bank.reflect("What should I serve Alice?", include_based_on=True, include_trace=True)
     assert result.text
     assert result.based_on is not None
@@ -93,6 +97,7 @@ def test_reflect_answers_with_what_it_is_based_on(bank: Bank) -> None:
 
 
 def test_browsing_and_fetching_agree(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: a page and a memory tell the same."""
     items = list(bank.iter_memories(page_size=2))
     assert len({item.id for item in items}) == len(items) >= len(TEXTS)
     assert [item.id for item in bank.list_memories(limit=1000).items[-3:]] == [item.id for item in items[-3:]]
@@ -101,10 +106,12 @@ def test_browsing_and_fetching_agree(bank: Bank) -> None:
 
 
 def test_the_bank_tells_its_profile(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: the profile names the bank of the URL."""
     assert bank.get_bank().bank_id == bank.bank_id
 
 
 def test_refusals_of_the_server_are_errors(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: it refuses in-band. Ours: `max_tokens` of 0 is not sent."""
     with pytest.raises(NotFoundError) as missing:
         bank.get_memory(str(uuid.UUID(int=0)))
     assert missing.value.what == "memory"
@@ -117,6 +124,7 @@ def test_refusals_of_the_server_are_errors(bank: Bank) -> None:
 
 
 def test_connecting_to_a_missing_bank_is_refused_and_makes_none() -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: get_bank does not make what it asks for."""
     bank_id = fresh_id()
     for _ in range(2):
         with pytest.raises(NotFoundError) as missing:
@@ -126,12 +134,14 @@ def test_connecting_to_a_missing_bank_is_refused_and_makes_none() -> None:
 
 
 def test_a_short_deadline_passes_and_the_bank_goes_on(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: a call given up leaves the bank usable."""
     with pytest.raises(DeadlineError):
         bank.reflect("What should I serve Alice?", timeout=0.001)
     assert bank.get_bank().bank_id == bank.bank_id
 
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:
+    """Ours: nothing was sent, so that repeating is safe."""
     with pytest.raises(UnreachableError) as unreachable:
         Bank("http://127.0.0.1:1", "alice").connect()
     assert unreachable.value.outcome == "not_sent"
@@ -149,6 +159,8 @@ def six_calls(bank: Bank) -> str:
 
 
 def test_all_six_work_inside_a_running_event_loop(bank: Bank) -> None:
+    """Public report: vectorize-io/hindsight #677 (a sync client that dies inside a running loop)."""
+
     async def main() -> str:
         return six_calls(bank)
 
@@ -157,6 +169,8 @@ def test_all_six_work_inside_a_running_event_loop(bank: Bank) -> None:
 
 
 def test_all_six_work_in_a_thread_of_asyncio(bank: Bank) -> None:
+    """Public report: vectorize-io/hindsight #677 (a sync client that drives a loop of its own)."""
+
     async def main() -> list[str]:
         return list(await asyncio.gather(*(asyncio.to_thread(six_calls, bank) for _ in range(4))))
 
@@ -164,6 +178,7 @@ def test_all_six_work_in_a_thread_of_asyncio(bank: Bank) -> None:
 
 
 def test_sixteen_threads_share_one_bank(bank: Bank) -> None:
+    """Public report: vectorize-io/hindsight #1575 (parallel recalls); nothing is mixed up."""
     items = list(bank.iter_memories(type="world"))  # observations change in the background
 
     def fetch(turn: int) -> bool:
@@ -177,6 +192,7 @@ def test_sixteen_threads_share_one_bank(bank: Bank) -> None:
 
 
 def test_a_bank_made_in_a_thread_works_after_the_thread_ended() -> None:
+    """Public report: NousResearch/hermes-agent #17226 (a session tied to a dead loop)."""
     made: list[Bank] = []
     thread = threading.Thread(target=lambda: made.append(Bank(URL, fresh_id(), allow_new_bank=True).connect()))
     thread.start()
@@ -227,6 +243,7 @@ print("ok")
 
 @pytest.mark.parametrize("script", [FORK, GEVENT], ids=["forked child and parent at once", "gevent"])
 def test_other_ways_to_run_at_once(bank: Bank, script: str) -> None:
+    """Public report: globus/globus-sdk-python #292 (fork shares sockets); gevent as it patches the standard library."""
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(script), URL, bank.bank_id],
         capture_output=True,
@@ -238,6 +255,7 @@ def test_other_ways_to_run_at_once(bank: Bank, script: str) -> None:
 
 
 def test_a_process_pool_makes_a_bank_in_each_process(bank: Bank) -> None:
+    """Hindsight at HINDSIGHT_LIVE_URL: several processes at once, each with its own connection."""
     script = """
     import sys
     from concurrent.futures import ProcessPoolExecutor
@@ -263,6 +281,7 @@ def test_a_process_pool_makes_a_bank_in_each_process(bank: Bank) -> None:
 
 
 def test_every_error_leaves_the_bank_usable(bank: Bank) -> None:
+    """Public report: modelcontextprotocol/python-sdk #1295 (one failed call ended the whole client)."""
     for call in (lambda: bank.get_memory(""), lambda: bank.list_memories(limit=10**30), lambda: bank.reflect(" ")):
         with pytest.raises(BankError):
             call()

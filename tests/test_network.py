@@ -17,7 +17,7 @@ import pytest
 from conftest import OpenTransport, Serve
 from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
 
-from hindsight_bank import BankError, DeadlineError, UnreachableError
+from hindsight_bank import BankError, DeadlineError, SettingsError, UnreachableError
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.network import DeadlineBackend, Stream, _left, abandon
 from hindsight_bank.transport import Limits, Transport
@@ -74,7 +74,7 @@ def chunks(piece: bytes) -> Iterator[Step]:
     ],
 )
 def test_no_server_can_stretch_a_call(play: Callable[[], Play], serve: Serve, open_transport: OpenTransport) -> None:
-    """Issue 3, item 3; cases 48 and 61; wire.md C3: every read is given what is left, not a time of its own."""
+    """Public reports: encode/httpx #1450, vercel/ai #16865: every read is given what is left."""
     assert expire(open_transport(serve(lambda _: play()))).outcome == "unknown"
 
 
@@ -82,7 +82,7 @@ def test_no_server_can_stretch_a_call(play: Callable[[], Play], serve: Serve, op
 def test_a_refusal_whose_body_does_not_end_is_not_waited_for(
     seconds: float, serve: Serve, open_transport: OpenTransport
 ) -> None:
-    """Issue 3, item 3; ours: the status line says most."""
+    """Ours: the status line says most."""
     endless = itertools.chain([http(b"No", status=500, framing="close")], over_and_over(b"o", 0.02))
     began = time.monotonic()
     with open_transport(serve(lambda _: endless)).post([], b"{}", Deadline("recall", seconds)) as reply:
@@ -91,13 +91,13 @@ def test_a_refusal_whose_body_does_not_end_is_not_waited_for(
 
 
 def test_a_slow_reader_of_the_request_cannot_stretch_a_call(serve: Serve, open_transport: OpenTransport) -> None:
-    """Issue 3, item 3: the deadline covers writes; a request that is not whole cannot have run."""
+    """Ours: the deadline covers writes; a request that is not whole cannot have run."""
     transport = open_transport(serve(lambda _: b"", greeting=[Move.HANG], buffer=4096))
     assert expire(transport, b"x" * 8 * 2**20).outcome == "not_sent"
 
 
 def test_a_reader_that_sips_the_request_cannot_stretch_a_call(open_transport: OpenTransport) -> None:
-    """Issue 3, item 3: each part of a write has what is left, not a time of its own."""
+    """Ours: each part of a write has what is left, not a time of its own."""
     enough = threading.Event()
 
     def sip(listener: socket.socket) -> None:
@@ -119,7 +119,7 @@ def test_a_reader_that_sips_the_request_cannot_stretch_a_call(open_transport: Op
 
 
 def test_a_request_that_cannot_go_out_whole_was_not_sent(serve: Serve, open_transport: OpenTransport) -> None:
-    """Issue 3, item 6: known from the bytes written."""
+    """Ours: known from the bytes written."""
     transport = open_transport(serve(lambda _: b"", greeting=[0.05, Move.RESET], buffer=4096))
     with pytest.raises(UnreachableError) as caught:
         post(transport, patient(), b"x" * 8 * 2**20)
@@ -127,7 +127,7 @@ def test_a_request_that_cannot_go_out_whole_was_not_sent(serve: Serve, open_tran
 
 
 def test_a_slow_tls_handshake_cannot_stretch_a_call(serve: Serve) -> None:
-    """Issue 3, item 3: connect, TLS included."""
+    """Ours: the deadline covers connecting, TLS included."""
     server = serve(lambda _: b"", greeting=[Move.HANG])
     with closing(Transport(server.url.replace("http:", "https:"), Limits())) as transport:
         assert expire(transport).outcome == "not_sent"
@@ -141,7 +141,7 @@ def test_the_last_instant_of_a_deadline_is_a_timeout() -> None:
 
 
 def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, open_transport: OpenTransport) -> None:
-    """Issue 3, item 3: ours."""
+    """Ours: an answer would come too late."""
     server = serve(lambda _: http(b"1"))
     with pytest.raises(DeadlineError) as caught:
         post(open_transport(server), Deadline("recall", 0.0))
@@ -172,13 +172,13 @@ def closed_port() -> int:
 
 
 def test_a_refused_connection_is_unreachable() -> None:
-    """Case 37: nothing was sent, so that repeating is safe."""
+    """Public report: vectorize-io/hindsight #3114. Ours: nothing was sent, so that repeating is safe."""
     server = f"http://127.0.0.1:{closed_port()}"
     assert f"no connection to {server}: " in str(unreached(f"{server}/"))
 
 
 def test_a_connection_that_does_not_come_up_ends_at_the_connect_limit() -> None:
-    """Issue 3, item 3: a listener whose queue is full leaves connections pending."""
+    """Linux, listen: a listener whose queue is full leaves connections pending."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -196,7 +196,7 @@ def test_a_connection_that_does_not_come_up_ends_at_the_connect_limit() -> None:
 
 
 def test_a_slow_tls_handshake_ends_at_the_connect_limit(serve: Serve) -> None:
-    """Bank, `connect_timeout`: one TCP and TLS connection."""
+    """Ours: `connect_timeout` covers one TCP and TLS connection."""
     server = serve(lambda _: b"", greeting=[Move.HANG])
     began = time.monotonic()
     error = unreached(server.url.replace("http:", "https:"), Limits(connect=SHORT))
@@ -208,7 +208,7 @@ def test_a_slow_tls_handshake_ends_at_the_connect_limit(serve: Serve) -> None:
     "fault", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label empty or too long"), OSError("x")]
 )
 def test_a_name_that_does_not_resolve_is_unreachable(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours; `getaddrinfo` raises UnicodeError for a label of more than 63 letters."""
+    """CPython: `getaddrinfo` raises UnicodeError for a label of more than 63 letters."""
 
     def resolve(*_: Any, **__: Any) -> Any:
         raise fault
@@ -218,7 +218,7 @@ def test_a_name_that_does_not_resolve_is_unreachable(fault: Exception, monkeypat
 
 
 def test_a_name_without_addresses_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours."""
+    """Ours: nothing was sent."""
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
     unreached("http://nowhere.example/")
 
@@ -244,7 +244,7 @@ def test_each_address_of_a_name_is_tried(
 def test_an_ipv6_address_keeps_its_brackets(
     serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """RFC 9110, 7.2; case 70: on the wire, whatever the machine has."""
+    """RFC 9110, 7.2; public report: runvendo/vendo #938: on the wire, whatever the machine has."""
     server = serve(lambda _: http(b"1"))
     found = socket.getaddrinfo("127.0.0.1", server.port, type=socket.SOCK_STREAM)
     asked = []
@@ -267,7 +267,7 @@ def test_an_ipv6_address_keeps_its_brackets(
 def test_proxies_of_the_environment_are_not_used(
     value: str, serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Issue 3, item 8; wire.md Z6: broken ones do no harm either."""
+    """Ours: a proxy sees the traffic, so it is a choice; broken variables do no harm either."""
     proxy = serve(lambda _: http(b"2"))
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, value.format(url=proxy.url))
@@ -309,7 +309,7 @@ def tls(serve: Serve) -> Callable[[Play], WireServer]:
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_tls_is_spoken_and_its_cuts_are_seen(cut: bool, tls: Callable[[Play], WireServer]) -> None:
-    """Issue 3: plain and TLS; an end without close_notify is an end too soon."""
+    """RFC 8446, 6.1: an end without close_notify is an end too soon."""
     answer = http(b"12345")
     server = tls([answer[:-1], Move.CLOSE] if cut else answer)
     trusting = ssl.create_default_context(cafile=PEM)
@@ -332,7 +332,7 @@ def test_a_megabyte_goes_out_over_tls(tls: Callable[[Play], WireServer]) -> None
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
 def test_a_certificate_must_be_trusted_and_name_the_host(host: str, tls: Callable[[Play], WireServer]) -> None:
-    """Issue 3, item 9: no request, hence no key, goes to whom it should not."""
+    """RFC 9110, 4.3.4: no request, hence no key, goes to whom it should not."""
     server = tls(http(b"1"))
     context = None if host == "localhost" else ssl.create_default_context(cafile=PEM)
     url = f"https://{host}:{server.port}/"
@@ -345,7 +345,7 @@ def test_a_certificate_must_be_trusted_and_name_the_host(host: str, tls: Callabl
 
 
 def test_an_exchange_knows_what_went_over_its_socket(serve: Serve, open_transport: OpenTransport) -> None:
-    """Issue 3, item 6: outcomes are known from bytes counted, not guessed."""
+    """Ours: outcomes are known from bytes counted, not guessed."""
     answer = http(b"1")
     transport = open_transport(serve(lambda _: answer))
     facts = []
@@ -357,7 +357,7 @@ def test_an_exchange_knows_what_went_over_its_socket(serve: Serve, open_transpor
 
 
 def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransport) -> None:
-    """wire.md C3: `httpx.HTTPTransport` has no parameter for it; this guards the private name that we set."""
+    """Ours: `httpx.HTTPTransport` has no parameter for it; this guards the private name that we set."""
     assert "_network_backend" in vars(httpx.HTTPTransport()._pool)
     transport = open_transport(serve(lambda _: http(b"1")))
     assert isinstance(transport._transport._pool._network_backend, DeadlineBackend)
@@ -367,7 +367,7 @@ def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransp
 
 
 def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_transport: OpenTransport) -> None:
-    """Case 116: a forked child lets go of its copies, and the connection goes on."""
+    """Public report: globus/globus-sdk-python #292: a forked child lets go of its copies; the connection goes on."""
     server = serve(lambda _: http(b"1"))
     transport = open_transport(server)
     post(transport, patient())
@@ -383,3 +383,10 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     # What was abandoned is not used again.
     assert post(transport, patient()) == [b"1"]
     assert server.connections == 2
+
+
+def test_certificates_that_cannot_be_loaded_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: SSL_CERT_FILE may name what is not there."""
+    monkeypatch.setenv("SSL_CERT_FILE", "nowhere.pem")
+    with pytest.raises(SettingsError, match="SSL_CERT_FILE"):
+        Transport("https://localhost/", Limits())

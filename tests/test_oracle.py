@@ -70,14 +70,14 @@ def agreement(tool: str, accepts: Accepts, how: settings = SETTINGS) -> Counter[
 
 @each_tool
 def test_decoder_and_oracle_accept_the_same_drawn_answers(tool: str) -> None:
-    """Authority: schemas/, as jsonschema reads them."""
+    """schemas/, as jsonschema reads them."""
     verdicts = agreement(tool, decodes)
     assert min(verdicts[True], verdicts[False]) > SETTINGS.max_examples // 10, verdicts
 
 
 @each_tool
 def test_decoder_and_oracle_see_the_same_faults_in_a_full_answer(tool: str) -> None:
-    """Authority: schemas/, as jsonschema reads them."""
+    """schemas/, as jsonschema reads them."""
     whole = drawn.full_answer(tool)
     assert decodes(tool, json.dumps(whole).encode())
     for answer in drawn.each_fault(whole):
@@ -87,7 +87,7 @@ def test_decoder_and_oracle_see_the_same_faults_in_a_full_answer(tool: str) -> N
 
 @each_tool
 def test_arguments_and_oracle_accept_the_same_drawn_calls(tool: str) -> None:
-    """Authority: the server's inputSchema and schemas/rules/, as jsonschema reads them."""
+    """Hindsight's inputSchema and schemas/rules/, as jsonschema reads them."""
     verdicts: Counter[bool] = Counter()
 
     @SETTINGS
@@ -103,7 +103,7 @@ def test_arguments_and_oracle_accept_the_same_drawn_calls(tool: str) -> None:
 
 @each_tool
 def test_arguments_and_oracle_see_the_same_faults_in_a_full_call(tool: str) -> None:
-    """Authority: the server's inputSchema and schemas/rules/, as jsonschema reads them."""
+    """Hindsight's inputSchema and schemas/rules/, as jsonschema reads them."""
     whole = drawn.full_call(tool)
     for left_out in ("tags", "tag_groups"):
         call = {name: value for name, value in whole.items() if name != left_out}
@@ -113,27 +113,27 @@ def test_arguments_and_oracle_see_the_same_faults_in_a_full_call(tool: str) -> N
 
 
 def test_exclusive_arguments_are_refused_by_both() -> None:
-    """Authority: schemas/rules/recall.json."""
+    """schemas/rules/recall.json."""
     call = {"query": "tea", "tags": [], "tag_groups": []}
     assert not converts("recall", call)
     assert not oracle.accepts_arguments("recall", call)
 
 
 def test_a_decoder_that_coerces_is_caught() -> None:
-    """Authority: ours; a comparison that cannot fail proves nothing."""
+    """Ours: a comparison that cannot fail proves nothing."""
     with pytest.raises(AssertionError):
         agreement("get_bank", lambda tool, payload: decodes(tool, payload, strict=False), BRIEF)
 
 
 def test_a_decoder_that_takes_everything_is_caught() -> None:
-    """Authority: ours; a comparison that cannot fail proves nothing."""
+    """Ours: a comparison that cannot fail proves nothing."""
     with pytest.raises(AssertionError):
         agreement("retain", lambda _tool, _payload: True, BRIEF)
 
 
 @pytest.mark.parametrize("deep", [b'{"trace": %s}', b'{"a key of tomorrow": %s}'])
 def test_deep_nesting_is_refused_by_both(deep: bytes) -> None:
-    """Authority: ours; a nesting bomb must end in an error, never in a crash."""
+    """Ours: a nesting bomb must end in an error, never in a crash."""
     bomb = deep % (b"[" * 100_000 + b"]" * 100_000)
     assert not decodes("recall", bomb)
     assert not oracle.accepts_answer("recall", bomb)
@@ -150,17 +150,17 @@ def takes(time: str) -> bool:
 @SETTINGS
 @given(drawn.times())
 def test_the_oracle_judges_drawn_times_as_msgspec_does(time: str) -> None:
-    """Authority: RFC 3339, section 5.6, and msgspec, which also takes an offset without colon."""
+    """RFC 3339, section 5.6, and msgspec, which also takes an offset without colon."""
     assert oracle.is_timestamp(time) is takes(time)
 
 
 @pytest.mark.parametrize("time", drawn.HARD_TIMES)
 def test_the_oracle_judges_hard_times_as_msgspec_does(time: str) -> None:
-    """Authority: msgspec, on the times that are put into answers here."""
+    """Ours: msgspec decides, on the times that are put into answers here."""
     assert oracle.is_timestamp(time) is takes(time)
 
 
 def test_a_time_without_offset_is_refused() -> None:
-    """Authority: servers.md, section 2: servers always send an offset."""
+    """Hindsight 0.4.14 to 1.1.0: servers always send an offset."""
     with pytest.raises(msgspec.ValidationError, match="timezone"):
         msgspec.convert("2025-01-01T00:00:00", Timestamp)

@@ -73,19 +73,19 @@ def says(built: Any, wire: Any) -> bool:
 
 @each_answer
 def test_every_captured_answer_decodes_to_what_it_says(case: dict[str, Any]) -> None:
-    """Authority: the server version in the capture's name."""
+    """Hindsight, of the version in the capture's name."""
     assert oracle.accepts_answer(case["tool"], json.dumps(case["answer"]).encode())
     assert says(decode(case["tool"], case["answer"]), case["answer"])
 
 
 @each_answer
 def test_no_captured_answer_has_a_key_that_the_schemas_do_not_mention(case: dict[str, Any]) -> None:
-    """Authority: ours; unknown keys are ignored at run time and noticed here."""
+    """Ours: unknown keys are ignored at run time and noticed here."""
     assert oracle.unknown(case["tool"], case["answer"]) == []
 
 
 def test_a_key_that_the_schemas_do_not_mention_is_named() -> None:
-    """Authority: ours; the test above can fail."""
+    """Ours: the test above can fail."""
     case = next(case for case in ANSWERS if case["tool"] == "recall" and case["answer"]["results"])
     fact = case["answer"]["results"][0] | {"novelty": 1}
     (fault,) = oracle.unknown("recall", case["answer"] | {"results": [fact]})
@@ -95,7 +95,7 @@ def test_a_key_that_the_schemas_do_not_mention_is_named() -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["capture"]) for case in ERRORS])
 def test_no_error_that_a_tool_sends_in_band_decodes_as_an_answer(case: dict[str, Any]) -> None:
-    """Authority: the server version in the capture's name."""
+    """Hindsight, of the version in the capture's name."""
     assert not oracle.accepts_answer(case["tool"], json.dumps(case["answer"]).encode())
     with pytest.raises(msgspec.ValidationError):
         decode(case["tool"], case["answer"])
@@ -103,14 +103,14 @@ def test_no_error_that_a_tool_sends_in_band_decodes_as_an_answer(case: dict[str,
 
 @each_answer
 def test_no_answer_decodes_once_it_carries_an_error(case: dict[str, Any]) -> None:
-    """Authority: servers.md, fact 3: no success has a top-level `error`."""
+    """Hindsight 0.4.14 to 1.1.0: no success has a top-level `error`."""
     with pytest.raises(msgspec.ValidationError, match="error"):
         decode(case["tool"], case["answer"] | {"error": "the database is down"})
 
 
 @each_tool
 def test_every_version_is_represented(tool: str) -> None:
-    """Authority: ours; the table of required properties below needs it."""
+    """Ours: the table of required properties below needs it."""
     assert {case["version"] for case in ANSWERS if case["tool"] == tool} == set(VERSIONS)
 
 
@@ -176,7 +176,7 @@ def seen(title: str) -> list[dict[str, Any]]:
 
 @each_class
 def test_a_property_is_required_if_and_only_if_every_version_sends_it(title: str) -> None:
-    """Authority: the captures."""
+    """Hindsight 0.4.14 to 1.1.0, as captured."""
     properties, required = CLASSES[title]["properties"], set(CLASSES[title].get("required", ()))
     always = {name for name in properties if all(name in each for each in seen(title))}
     assert bool(seen(title)) is (title != NEVER_CAPTURED)
@@ -185,7 +185,7 @@ def test_a_property_is_required_if_and_only_if_every_version_sends_it(title: str
 
 @each_class
 def test_a_property_is_nullable_if_and_only_if_it_may_be_null_or_absent(title: str) -> None:
-    """Authority: the captures, the servers' source where named above, and cases.md: null lists read as empty."""
+    """Hindsight 0.4.14 to 1.1.0, as captured, and its source where named above. Ours: null lists are empty."""
     for name, schema in CLASSES[title]["properties"].items():
         plausible = (
             any(each.get(name) is None for each in seen(title))
@@ -198,7 +198,7 @@ def test_a_property_is_nullable_if_and_only_if_it_may_be_null_or_absent(title: s
 
 @each_class
 def test_lists_and_metadata_are_never_none(title: str) -> None:
-    """Authority: cases.md: `results` and `items` null are broken answers, other lists may be null and read as empty."""
+    """Ours: `results` and `items` null are broken answers, other lists may be null and read as empty."""
     properties = CLASSES[title]["properties"]
     lists = {name for name, schema in properties.items() if "array" in schema.get("type", ())}
     empty = lists - {"results", "items", "observation_scopes"} | properties.keys() & {"metadata"}
@@ -208,7 +208,7 @@ def test_lists_and_metadata_are_never_none(title: str) -> None:
 @each_class
 @pytest.mark.parametrize("absent", [False, True])
 def test_null_and_absence_read_as_empty_where_a_default_says_so(title: str, *, absent: bool) -> None:
-    """Authority: schemas/README.md."""
+    """Ours: schemas/README.md."""
     schema, module = CLASSES[title], types(PUBLIC[title])
     empty = {name: each["default"] for name, each in schema["properties"].items() if "default" in each}
     wire = drawn.full(schema, PATHS[PUBLIC[title]]) | dict.fromkeys(empty)
@@ -221,7 +221,7 @@ def test_null_and_absence_read_as_empty_where_a_default_says_so(title: str, *, a
 
 @each_class
 def test_a_property_that_the_oldest_version_never_sends_says_since_when_it_is_sent(title: str) -> None:
-    """Authority: the captures of 0.4.14."""
+    """Hindsight 0.4.14, as captured."""
     oldest = objects().get((title, VERSIONS[0]), [])
     for name, schema in CLASSES[title]["properties"].items():
         if oldest and name != "error" and not any(name in each for each in oldest):
@@ -229,21 +229,21 @@ def test_a_property_that_the_oldest_version_never_sends_says_since_when_it_is_se
 
 
 def test_every_class_is_public_and_nothing_else() -> None:
-    """Authority: schemas/."""
+    """schemas/: the titles are the public names."""
     assert set(PUBLIC) == set(CLASSES)
     assert all(attrs.has(getattr(types(module), name)) for name, module in PUBLIC.items())
 
 
 @each_tool
 def test_error_is_the_last_property_and_null(tool: str) -> None:
-    """Authority: ours; schemas/README.md."""
+    """Ours: schemas/README.md."""
     properties = oracle.load(f"tools/{tool}.json")["outputSchema"]["properties"]
     assert list(properties.items())[-1] == ("error", {"type": "null"})
 
 
 @each_tool
 def test_the_input_schema_is_the_one_that_the_pinned_server_serves(tool: str) -> None:
-    """Authority: tools/list of the version that PINNED.json names."""
+    """Hindsight, tools/list of the version that PINNED.json names."""
     ours, theirs = oracle.load(f"tools/{tool}.json")["inputSchema"], INPUTS[PINNED][tool]
     assert INPUT_SHA256[tool] == fingerprint(ours) == fingerprint(theirs)
     assert list(ours["properties"]) == list(theirs["properties"])
@@ -252,7 +252,7 @@ def test_the_input_schema_is_the_one_that_the_pinned_server_serves(tool: str) ->
 @each_tool
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_argument_says_since_when_it_is_known(tool: str, version: str) -> None:
-    """Authority: tools/list of that version; older servers drop what they do not know."""
+    """Hindsight, tools/list of that version; older servers drop what they do not know."""
     known = INPUTS[version][tool]["properties"].keys()
     ours = oracle.load(f"tools/{tool}.json")["inputSchema"]["properties"]
     assert known - ours.keys() == set()
@@ -267,7 +267,7 @@ def number(version: str) -> tuple[int, ...]:
 
 @each_tool
 def test_prose_does_not_count_in_the_fingerprint(tool: str) -> None:
-    """Authority: ours; arguments named title or description would count."""
+    """Ours: arguments named title or description would count."""
     schema = INPUTS[PINNED][tool]
     assert fingerprint(schema | {"title": "x", "description": "y"}) == fingerprint(schema)
     assert fingerprint({"properties": schema["properties"] | {"title": {"type": "string"}}}) != fingerprint(schema)

@@ -110,7 +110,7 @@ FACT = {
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_a_success_is_not_logged(generation: Generation, serve: Serve, open_bank: OpenBank, logged: list[str]) -> None:
-    """Issue 3, item 9; case 77: httpcore logs the headers of answers, session ids included, at DEBUG."""
+    """Public report: openai/openai-python #1196; httpcore logs headers of answers, session ids included, at DEBUG."""
     answers: dict[str, Any] = {
         "recall": {**NO_FACTS, "results": [FACT]},
         "reflect": {**ANSWERS["reflect"], "text": TEXT},
@@ -177,11 +177,11 @@ def said(text: str) -> dict[str, str]:
 def test_no_error_and_no_log_tells_a_secret(
     ending: str, label: str, serve: Serve, open_bank: OpenBank, logged: list[str]
 ) -> None:
-    """Issue 3, item 9; cases 26, 75, 77; house, Errors: at whatever step it happens."""
+    """Public reports: openai/openai-python #1196, kubernetes-client/python #656; at whatever step it happens."""
     fake = Planted("stateful", {"list_memories": {"items": [], "total": 1, "limit": 1, "offset": 0}})
     bank = open_bank(serve(fake), api_key=KEY, timeout=0.1 if ending == "silence" else None, max_response_bytes=2**18)
-    bank._connection._sleep = lambda _: None
-    bank._connection._now = itertools.count(0, 100).__next__
+    bank._connection._backoff._sleep = lambda _: None
+    bank._connection._backoff._now = itertools.count(0, 100).__next__
     if label == "call":
         bank.connect(timeout=20)
     for each in ("retain", "recall", "reflect", "list_memories", "get_bank") if label == "call" else [label]:
@@ -194,7 +194,7 @@ def test_no_error_and_no_log_tells_a_secret(
 
 
 def test_a_page_that_fails_does_not_tell_the_one_before(serve: Serve, open_bank: OpenBank) -> None:
-    """Issue 3, item 9: a frame of ours that lives on while the caller iterates."""
+    """Ours: a frame of ours that lives on while the caller iterates."""
     item = dict.fromkeys(("mentioned_at", "occurred_start", "occurred_end", "chunk_id"))
     item |= {"id": "1", "text": TEXT, "context": "", "date": "", "fact_type": "world", "entities": "", "proof_count": 1}
     pages = iter([{"items": [{**item, "tags": []}], "total": 2, "limit": 1, "offset": 0}])
@@ -208,7 +208,7 @@ def test_a_page_that_fails_does_not_tell_the_one_before(serve: Serve, open_bank:
 
 @pytest.mark.parametrize("key", [f"{KEY}\n", f" {KEY}", f"{KEY}\r\nX: y", f"{KEY}\0", f"{KEY}é", KEY.encode()])
 def test_a_key_that_is_none_is_not_told(key: Any) -> None:
-    """Case 75."""
+    """Public report: kubernetes-client/python #656."""
     with pytest.raises(CredentialsError) as caught:
         Bank("http://localhost:1", "alice", api_key=key)
     assert hidden(list(told_by(caught.value)))
@@ -219,7 +219,7 @@ def test_a_key_that_is_none_is_not_told(key: Any) -> None:
     ["http://u:canary@localhost", "https://h/?token=canary", "https://h/#canary", "https://h/canary", "canary://h"],
 )
 def test_a_url_that_is_none_is_not_told(url: str) -> None:
-    """Case 74."""
+    """Public report: encode/httpx #568."""
     with pytest.raises(SettingsError) as caught:
         Bank(url, "alice", api_key=KEY, proxy=None)
     assert hidden(list(told_by(caught.value)))
@@ -227,7 +227,7 @@ def test_a_url_that_is_none_is_not_told(url: str) -> None:
 
 @pytest.mark.parametrize("wrong", [{TEXT}, {"x": TEXT}, [[TEXT]], TEXT.encode(), TEXT + "\ud83d"])
 def test_arguments_that_are_refused_are_not_told(wrong: Any, serve: Serve, open_bank: OpenBank) -> None:
-    """House, Errors: a problem says path and expected type, not the value."""
+    """Ours: a problem says path and expected type, not the value."""
     bank = open_bank(serve(Hindsight()))
     for call in (lambda: bank.retain(wrong), lambda: bank.recall(TEXT, tags=wrong), lambda: bank.get_memory(wrong)):
         with pytest.raises(BankError) as caught:
@@ -236,7 +236,7 @@ def test_arguments_that_are_refused_are_not_told(wrong: Any, serve: Serve, open_
 
 
 def test_a_request_that_is_too_large_is_not_told(serve: Serve, open_bank: OpenBank) -> None:
-    """Issue 3, items 2 and 9."""
+    """Ours: an error says sizes, never contents."""
     bank = open_bank(serve(Hindsight()), max_request_bytes=1000)
     with pytest.raises(BankError) as caught:
         bank.retain(TEXT * 1000)
@@ -244,7 +244,7 @@ def test_a_request_that_is_too_large_is_not_told(serve: Serve, open_bank: OpenBa
 
 
 def test_a_bank_shows_no_secret_and_cannot_be_copied(serve: Serve, open_bank: OpenBank) -> None:
-    """Case 78: what a crash reporter would print."""
+    """Public report: openai/openai-python #1196 (what an error tracker stored)."""
     bank = open_bank(serve(Planted("stateful")), api_key=KEY, proxy=None).connect()
     connection = bank._connection
     assert connection._link is not None

@@ -70,7 +70,7 @@ def test_a_schema_that_differs_in_anything_else_is_asked(change: Any, monkeypatc
 
 
 def test_our_own_schemas_never_load_jsonschema() -> None:
-    """Issue: jsonschema loads at connect only if the server's inputSchemas differ from ours."""
+    """Ours: jsonschema loads at connect only if the server's inputSchemas differ from ours."""
     script = f"""
 import json, pathlib, sys
 from msgspec import Raw
@@ -144,7 +144,7 @@ def test_what_the_server_would_refuse_is_refused_here(rule: Any, problem: str) -
     ],
 )
 def test_a_schema_that_cannot_judge_refuses_and_opens_no_connection(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MCP, Security: no reference is fetched; wire 3.2, json-schema-ref-no-deref."""
+    """MCP 2026-07-28, Overview, "`$ref` Resolution"; conformance suite, json-schema-ref-no-deref."""
     monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("a connection was opened"))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("a name was resolved"))
     schema = {"properties": {"query": True}, **rule}

@@ -25,12 +25,15 @@ REQUIRED = {"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/
     ],
 )
 def test_a_tool_call_carries_the_headers_of_its_generation(era: session.Era, headers: list[tuple[str, str]]) -> None:
-    """Wire H4, H5, H6: version always; session only in the 2025 revisions; method and name only in 2026-07-28."""
+    """MCP 2025-11-25, Transports, and MCP 2026-07-28, Streamable HTTP, "Request Metadata".
+
+    Version always; session only in the 2025 revisions; method and name only in 2026-07-28.
+    """
     assert list(era.headers("tools/call", "recall")) == headers
 
 
 def test_a_request_without_a_name_has_no_name_header() -> None:
-    """Wire H6: `Mcp-Name` belongs to tools/call."""
+    """MCP 2026-07-28, Streamable HTTP, "Standard Request Headers": `Mcp-Name` belongs to tools/call."""
     assert Stateless(CLIENT).headers("tools/list") == (
         ("MCP-Protocol-Version", "2026-07-28"),
         ("Mcp-Method", "tools/list"),
@@ -38,7 +41,7 @@ def test_a_request_without_a_name_has_no_name_header() -> None:
 
 
 def test_every_2026_request_says_who_asks_and_in_which_revision() -> None:
-    """Wire M1: `_meta` is in every request, and says what the header says."""
+    """MCP 2026-07-28, Overview, "`_meta`": it is in every request, and says what the header says."""
     params = Stateless(CLIENT).params({"name": "recall", "arguments": {"query": "q"}})
     meta = params.pop("_meta")
     assert params == {"name": "recall", "arguments": {"query": "q"}}
@@ -51,13 +54,13 @@ def test_every_2026_request_says_who_asks_and_in_which_revision() -> None:
 
 
 def test_a_session_adds_nothing_to_params() -> None:
-    """Wire M3: the 2025 revisions define no such keys."""
+    """MCP 2025-11-25, Overview: the 2025 revisions define no such keys."""
     params = {"name": "recall"}
     assert Session("2025-11-25", "s").params(params) == {"name": "recall"}
 
 
 def test_initialize_offers_the_latest_2025_revision_and_no_capabilities() -> None:
-    """Wire N5, S6: the latest that we speak; no capability, so that no server asks us for anything."""
+    """MCP 2025-11-25, Lifecycle, "Version Negotiation". Ours: no capability, so that we are asked for nothing."""
     assert session.initialize_params(CLIENT) == {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -74,14 +77,14 @@ def test_a_server_may_pick_an_older_revision_that_we_speak(revision: str) -> Non
 
 @pytest.mark.parametrize("revision", ["1999-01-01", "2024-11-05", "2026-07-28", "", "2025-11-25 "])
 def test_a_revision_that_we_do_not_speak_is_an_incompatible_server(revision: str) -> None:
-    """Wire N5: the client disconnects; the sentence names what we speak and does not quote the server."""
+    """MCP 2025-11-25, Lifecycle, "Version Negotiation". Ours: says what we speak, does not quote the server."""
     with pytest.raises(IncompatibleServer, match="2025-11-25, 2025-06-18, 2025-03-26"):
         session.opened(revision, None)
 
 
 @pytest.mark.parametrize("session_id", ["1", "f3c9-A_b~!", "80f99db9e94040629181509730571745", "x" * 4096])
 def test_a_session_id_of_visible_ascii_is_sent_back(session_id: str) -> None:
-    """Wire H5: 0x21 to 0x7E."""
+    """MCP 2025-11-25, Transports, "Session Management": 0x21 to 0x7E."""
     assert dict(session.opened("2025-11-25", session_id).headers())["Mcp-Session-Id"] == session_id
 
 
@@ -94,7 +97,7 @@ def test_without_a_session_id_none_is_sent(session_id: str | None) -> None:
 @pytest.mark.parametrize("character", [" ", "\t", "\r\nX: y", "\x00", "\x7f", "é", "\u2028"])
 @pytest.mark.parametrize("around", ["s3cret{}s3cret", "{}s3cret", "s3cret{}"])
 def test_a_session_id_with_other_characters_is_never_echoed(around: str, character: str) -> None:
-    """Wire H5: reject before it gets into a header; the id is a secret and is not quoted."""
+    """MCP 2025-11-25, Transports, "Session Management". Ours: the id is a secret and is not quoted."""
     with pytest.raises(ProtocolError) as caught:
         session.opened("2025-11-25", around.format(character))
     assert "s3cret" not in str(caught.value)
@@ -147,7 +150,7 @@ def test_which_refusals_of_a_modern_request_mean_a_2025_server(
     supported: Any,
     verdict: bool,
 ) -> None:
-    """Wire N3, N4, N8 and 1.7; Versioning, "Backward compatibility"."""
+    """MCP 2026-07-28, Versioning, "Backward Compatibility"."""
     assert is_handshake_server(status, code, supported) is verdict
 
 
@@ -170,5 +173,5 @@ def test_which_refusals_of_a_modern_request_mean_a_2025_server(
     ],
 )
 def test_which_refusals_mean_that_the_session_is_gone(status: int, body: bytes, lost: bool) -> None:
-    """Wire X1; public reports: mcp python-sdk #1676, typescript-sdk #1708."""
+    """Public reports: modelcontextprotocol/python-sdk #1676, typescript-sdk #1708; Hindsight with mcp 1.25 says 400."""
     assert session.is_session_lost(status, body) is lost

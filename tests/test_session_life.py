@@ -3,13 +3,14 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from conftest import OpenEndpoint, Serve, ask, done, fake_server, initialized
+from conftest import OpenBank, OpenEndpoint, Serve, ask, done, fake_server, initialized
 from wire_server import (
     EVENTS,
     PATIENCE,
+    Hindsight,
     Move,
     Play,
     Request,
@@ -37,7 +38,10 @@ HANDSHAKE = ["initialize", "notifications/initialized"]
 def test_a_lost_session_is_replaced_and_the_call_repeated_once(
     loss: Literal[404, 400], serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 28; wire.md X1: both real shapes; the new initialize carries nothing of the old session."""
+    """Public report: modelcontextprotocol/python-sdk #1676; both real shapes.
+
+    The new initialize carries nothing of the old session.
+    """
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint, content="first")
@@ -59,7 +63,7 @@ def test_a_lost_session_is_replaced_and_the_call_repeated_once(
 def test_threads_that_lose_a_session_together_open_one(
     loss: Literal[404, 400], serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Issue 3, item 4: one thread opens it while seven wait, each repeats once, each has its own answer."""
+    """Ours: one thread opens it while seven wait, each repeats once, each has its own answer."""
     together = threading.Barrier(8)
     fake = fake_server("stateful")
     fake.answers["recall"] = lambda request: fake.told(request, {"mine": request.arguments["query"]})
@@ -82,7 +86,7 @@ def test_threads_that_lose_a_session_together_open_one(
 
 
 def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Cases 30 and 37: two initializes at most; what was never run is refused."""
+    """Public report: modelcontextprotocol/rust-sdk #743. Ours: what was never run is refused."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
@@ -116,7 +120,7 @@ def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEnd
 def test_a_handshake_that_fails_leaves_the_next_call_clean(
     play: Play, kind: type[BankError], serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Case 29; wire.md X3: neither the dead id nor one from a failed initialize is ever sent again."""
+    """Public report: modelcontextprotocol/typescript-sdk #1708; nor is an id from a failed initialize sent."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
@@ -132,17 +136,17 @@ def test_a_handshake_that_fails_leaves_the_next_call_clean(
 
 @pytest.mark.parametrize("status", [400, 404, 405, 500])
 def test_a_handshake_whose_note_is_refused_has_failed(status: int, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md N7: the refused call was never run, and its session is not kept."""
+    """MCP 2025-11-25, Lifecycle, "Initialization". Ours: the refused call was never run; no session is kept."""
     fake = fake_server("stateful", **{"notifications/initialized": lambda _: http(status=status)})
     endpoint = open_endpoint(server := serve(fake))
     with pytest.raises(StatusError) as caught:
         ask(endpoint)
     assert caught.value.status == status
-    assert server.log == ["recall", "DELETE", *HANDSHAKE]
+    assert server.log == ["recall", "DELETE", *HANDSHAKE, "DELETE"]
 
 
 def test_ids_on_other_answers_are_ignored(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md X3: an id is taken from a successful initialize only."""
+    """MCP 2025-11-25, Transports, "Session Management": an id comes with the InitializeResult only."""
     fake = fake_server("stateful")
     lie = {"mcp-session-id": "lie"}
     fake.answers |= {
@@ -157,7 +161,7 @@ def test_ids_on_other_answers_are_ignored(serve: Serve, open_endpoint: OpenEndpo
 
 
 def test_waiting_for_another_threads_handshake_has_its_deadline(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 3: one deadline covers the new session, whoever opens it."""
+    """Ours: one deadline covers the new session, whoever opens it."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
@@ -191,7 +195,7 @@ def test_waiting_for_another_threads_handshake_has_its_deadline(serve: Serve, op
     ids=["200", "204", "404", "405", "500", "garbage", "reset", "stall"],
 )
 def test_closing_ends_the_session_quietly(play: Play, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Issue 3, item 4; case 33; wire.md X4: one DELETE, and whatever becomes of it is not told."""
+    """Public report: vectorize-io/hindsight #751. Ours: one DELETE, and whatever becomes of it is not told."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
@@ -207,7 +211,10 @@ def test_closing_ends_the_session_quietly(play: Play, serve: Serve, open_endpoin
 
 @pytest.mark.parametrize("play", [http(status=202), [Move.HANG], [Move.RESET]], ids=["taken", "stall", "reset"])
 def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """Case 36; wire.md C2: told in a note, whose failure hides nothing; the half-read connection is not used again."""
+    """Public report: modelcontextprotocol/python-sdk #2507.
+
+    Told in a note, whose failure hides nothing; the half-read connection is not used again.
+    """
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
@@ -227,7 +234,7 @@ def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, o
 
 
 def test_a_handshake_is_not_cancelled(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """wire.md C2: MUST NOT for initialize; and nothing of the caller's ran."""
+    """MCP 2025-11-25, Cancellation: MUST NOT for initialize; and nothing of the caller's ran."""
     fake = fake_server("stateless", initialize=lambda _: [Move.HANG])
     with pytest.raises(DeadlineError):
         ask(open_endpoint(server := serve(fake)), 0.3)
@@ -237,8 +244,22 @@ def test_a_handshake_is_not_cancelled(serve: Serve, open_endpoint: OpenEndpoint)
 def test_a_deadline_on_a_modern_server_closes_the_connection_and_says_nothing(
     serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """wire.md C1, C2."""
+    """MCP 2026-07-28, Streamable HTTP, "Cancellation"."""
     server = serve(fake_server("modern", recall=lambda _: [Move.HANG]))
     with pytest.raises(DeadlineError):
         ask(open_endpoint(server), 0.3)
     assert server.log == ["recall"]
+
+
+@pytest.mark.parametrize("play", [http(status=503), Move.RESET], ids=["503", "reset"])
+def test_a_write_refused_with_its_session_stays_refused_when_no_new_one_comes(
+    play: Any, serve: Serve, open_bank: OpenBank
+) -> None:
+    """MCP 2025-11-25, Transports, "Session management": a lost session ran nothing, whatever comes after."""
+    fake = Hindsight("stateful")
+    bank = open_bank(serve(fake)).connect()
+    fake.sessions.clear()
+    fake.answers["initialize"] = lambda _: [play] if isinstance(play, Move) else play
+    with pytest.raises(BankError) as caught:
+        bank.retain("x")
+    assert caught.value.outcome == "refused"

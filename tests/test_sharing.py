@@ -31,7 +31,7 @@ from hindsight_bank import (
 def test_sixteen_threads_share_a_bank_and_each_has_its_own_answer(
     generation: Generation, serve: Serve, open_bank: OpenBank
 ) -> None:
-    """Case 7: they connect once, and nothing is mixed up."""
+    """Public report: vectorize-io/hindsight #1575: they connect once, and nothing is mixed up."""
     together = threading.Barrier(16)
     fake = Hindsight(generation, {"get_memory": lambda request: MEMORY | {"id": request.arguments["memory_id"]}})
     bank = open_bank(server := serve(fake))
@@ -47,7 +47,7 @@ def test_sixteen_threads_share_a_bank_and_each_has_its_own_answer(
 
 
 def test_a_failure_does_not_cut_what_another_thread_has_in_flight(serve: Serve, open_bank: OpenBank) -> None:
-    """Issue 3, item 5: the failed connection ends, and its session with it, after the last call on it."""
+    """Ours: the failed connection ends, and its session with it, after the last call on it."""
     begun, release = threading.Event(), threading.Event()
     fake = Hindsight("stateful", {"get_memory": lambda _: http(b"{")})
 
@@ -73,7 +73,7 @@ def test_a_failure_does_not_cut_what_another_thread_has_in_flight(serve: Serve, 
 
 
 def test_a_bank_works_inside_a_running_event_loop(serve: Serve, open_bank: OpenBank) -> None:
-    """Case 114: it blocks, as it says."""
+    """Public report: vectorize-io/hindsight #677: it blocks, as it says."""
     bank = open_bank(serve(Hindsight()))
 
     async def main() -> None:
@@ -84,7 +84,7 @@ def test_a_bank_works_inside_a_running_event_loop(serve: Serve, open_bank: OpenB
 
 
 def test_a_bank_outlives_the_thread_that_made_it(serve: Serve) -> None:
-    """Case 115."""
+    """Public report: NousResearch/hermes-agent #17226 (a session tied to a dead loop)."""
     server = serve(Hindsight("stateful"))
     with ThreadPoolExecutor(1) as pool:
         bank = pool.submit(lambda: Bank(server.url, "alice").connect()).result()
@@ -97,7 +97,7 @@ def test_a_bank_outlives_the_thread_that_made_it(serve: Serve) -> None:
 
 @pytest.mark.parametrize("connected", [True, False])
 def test_a_closed_bank_says_so(connected: bool, serve: Serve) -> None:
-    """Case 38: closed twice, or before the first call; one session, one DELETE."""
+    """Public report: vectorize-io/hindsight #1387: closed twice, or before the first call; one session, one DELETE."""
     fake = Hindsight("stateful")
     server = serve(fake)
     bank = Bank(server.url, "alice")
@@ -116,7 +116,7 @@ def test_a_closed_bank_says_so(connected: bool, serve: Serve) -> None:
 
 
 def test_closing_waits_for_no_call_and_cuts_none(serve: Serve) -> None:
-    """Bank.close: the session ends with the last call in flight."""
+    """Ours: the session ends with the last call in flight."""
     begun, release = threading.Event(), threading.Event()
     fake = Hindsight("stateful")
 
@@ -139,7 +139,7 @@ def test_closing_waits_for_no_call_and_cuts_none(serve: Serve) -> None:
 
 
 def test_a_bank_closed_while_it_connects_leaves_nothing_behind(serve: Serve) -> None:
-    """Case 38: the session that came too late is ended."""
+    """Public report: vectorize-io/hindsight #1387. Ours: the session that came too late is ended."""
     fake = Hindsight("stateful")
     server = serve(fake)
     bank = Bank(server.url, "alice")
@@ -156,7 +156,7 @@ def test_a_bank_closed_while_it_connects_leaves_nothing_behind(serve: Serve) -> 
 
 
 def test_an_interrupted_connecting_leaves_nothing_behind(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Case 38: Ctrl-C too."""
+    """Public report: vectorize-io/hindsight #1387. Ours: Ctrl-C too."""
     fake = Hindsight("stateful")
     server = serve(fake)
     bank = Bank(server.url, "alice")

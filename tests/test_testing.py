@@ -1,7 +1,4 @@
-"""What users record and replay with: what is compared, what is written down, and when a cassette fails.
-
-Authority: ours, and the public reports that a case retells by its number.
-"""
+"""What users record and replay with: what is compared, what is written down, and when a cassette fails."""
 
 import gzip
 import importlib
@@ -66,6 +63,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_what_was_recorded_is_replayed_without_a_server(serve: Serve, path: Path, generation: Generation) -> None:
+    """Ours: every generation of the protocol can be recorded."""
     server = serve(Hindsight(generation))
     recorded = record(path, server, retain_and_get)
     asked = len(server.requests)
@@ -76,11 +74,13 @@ def test_what_was_recorded_is_replayed_without_a_server(serve: Serve, path: Path
 
 
 def test_the_suffix_may_be_left_out_and_folders_are_made(serve: Serve, tmp_path: Path) -> None:
+    """Ours: a cassette is named as the test is."""
     record(tmp_path / "one" / "two" / "tea", serve(Hindsight()))
     assert replay(tmp_path / "one" / "two" / "tea.yaml").name == "alice"
 
 
 def test_once_records_once(serve: Serve, path: Path) -> None:
+    """VCR.py, record mode once: what is recorded is not recorded again, nor added to."""
     server = serve(Hindsight())
     record(path, server)
     written = path.read_bytes()
@@ -93,6 +93,7 @@ def test_once_records_once(serve: Serve, path: Path) -> None:
 
 
 def test_all_records_again_and_forgets_the_rest(serve: Serve, path: Path) -> None:
+    """VCR.py 8.4, record mode all: earlier versions keep what should be replaced."""
     server = serve(Hindsight())
     record(path, server, retain_and_get)
     with cassette(path, record_mode="all"), Bank(server.url, "alice") as bank:
@@ -101,6 +102,8 @@ def test_all_records_again_and_forgets_the_rest(serve: Serve, path: Path) -> Non
 
 
 def test_a_conversation_that_ends_in_an_exception_is_not_recorded(serve: Serve, path: Path) -> None:
+    """Ours: half a conversation proves nothing."""
+
     def fail(bank: Bank) -> None:
         bank.get_bank()
         raise LookupError
@@ -111,6 +114,8 @@ def test_a_conversation_that_ends_in_an_exception_is_not_recorded(serve: Serve, 
 
 
 def test_a_caught_error_is_part_of_the_conversation(serve: Serve, path: Path) -> None:
+    """Ours: errors of a tool are answers too."""
+
     def miss(bank: Bank) -> str:
         with pytest.raises(ToolError) as caught:
             bank.get_memory("tea")
@@ -121,6 +126,7 @@ def test_a_caught_error_is_part_of_the_conversation(serve: Serve, path: Path) ->
 
 
 def test_an_invalid_record_mode_is_refused(path: Path) -> None:
+    """VCR.py, record modes: there are four."""
     with pytest.raises(ValueError, match="record_mode"), cassette(path, record_mode="sometimes"):
         pass
 
@@ -129,11 +135,13 @@ def test_an_invalid_record_mode_is_refused(path: Path) -> None:
 
 
 def test_no_cassette_and_a_request(path: Path) -> None:
+    """VCR.py, record mode none: a request that is not recorded fails."""
     with pytest.raises(CannotOverwriteExistingCassetteException):
         replay(path)
 
 
 def test_an_empty_cassette_is_none(path: Path, serve: Serve) -> None:
+    """Ours: an empty file has nothing to replay, and may be recorded."""
     path.parent.mkdir()
     path.write_text("\n", "utf-8")
     with pytest.raises(CannotOverwriteExistingCassetteException):
@@ -143,12 +151,13 @@ def test_an_empty_cassette_is_none(path: Path, serve: Serve) -> None:
 
 
 def test_no_cassette_and_no_request(path: Path) -> None:
+    """Ours: a misspelt name must not pass for a test."""
     with pytest.raises(AssertionError, match=f"there is no cassette {path}, and no request was made"), cassette(path):
         pass
 
 
 def test_what_is_left_is_named(serve: Serve, path: Path) -> None:
-    """Case 111."""
+    """Ours: a call that is no longer made is a change of behaviour, and said by name."""
     record(path, serve(Hindsight()), retain_and_get)
     with pytest.raises(AssertionError) as caught:
         replay(path, lambda bank: bank.connect())
@@ -160,12 +169,15 @@ def test_what_is_left_is_named(serve: Serve, path: Path) -> None:
 
 
 def test_an_exception_of_the_test_is_not_covered_up(serve: Serve, path: Path) -> None:
+    """Ours: the first failure is the one to read."""
     record(path, serve(Hindsight()))
     with pytest.raises(LookupError), cassette(path):
         raise LookupError
 
 
 def test_a_request_too_many_fails(serve: Serve, path: Path) -> None:
+    """Public report: kevin1024/vcrpy #533: each recording plays once."""
+
     def twice(bank: Bank) -> None:
         bank.get_bank()
         bank.get_bank()
@@ -176,6 +188,7 @@ def test_a_request_too_many_fails(serve: Serve, path: Path) -> None:
 
 
 def test_played_takes_the_cassettes_of_any_vcr(serve: Serve, path: Path) -> None:
+    """Ours: users have a VCR of their own."""
     server = serve(Hindsight())
     other = vcr.VCR(record_mode="once", match_on=["method", "path"])
     with played(other.use_cassette(str(path))), Bank(server.url, "alice") as bank:
@@ -185,6 +198,7 @@ def test_played_takes_the_cassettes_of_any_vcr(serve: Serve, path: Path) -> None
 
 
 def test_a_cassette_decorates_a_test(serve: Serve, path: Path) -> None:
+    """VCR.py: a cassette is a context manager and a decorator."""
     record(path, serve(Hindsight()))
 
     @cassette(path)
@@ -196,6 +210,7 @@ def test_a_cassette_decorates_a_test(serve: Serve, path: Path) -> None:
 
 
 def test_a_vcr_has_a_library_and_takes_what_vcr_takes(serve: Serve, path: Path) -> None:
+    """VCR.py: what `vcr.VCR` takes, `bank_vcr` takes."""
     record(path, serve(Hindsight()))
     tapes = bank_vcr(path.parent, inject_cassette=True, match_on=["method"])
     assert tapes.match_on == ["method"]
@@ -227,7 +242,7 @@ def noisy(server: Hindsight) -> Callable[[Request], bytes]:
 
 @pytest.mark.parametrize("generation", ["modern", "stateful"])
 def test_keys_sessions_hosts_and_noise_stay_out(serve: Serve, path: Path, generation: Generation) -> None:
-    """Case 109: filter_headers covers requests only, and no bodies."""
+    """Public report: andrew-blake/melcloudhome #223: filter_headers covers requests only, and no bodies."""
     server = serve(noisy(Hindsight(generation)))
     mission = record(path, server, api_key=KEY).mission
     assert KEY in mission
@@ -241,6 +256,7 @@ def test_keys_sessions_hosts_and_noise_stay_out(serve: Serve, path: Path, genera
 
 
 def test_only_few_headers_are_kept(serve: Serve, path: Path) -> None:
+    """Public report: betamaxpy/betamax #42. Ours: a list of what stays, not of what goes."""
     record(path, serve(noisy(Hindsight("stateful"))), api_key=KEY)
     headers = [
         (side, *interaction[side]["headers"])
@@ -253,6 +269,8 @@ def test_only_few_headers_are_kept(serve: Serve, path: Path) -> None:
 
 
 def test_a_key_within_a_memory_is_hidden_and_still_matched(serve: Serve, path: Path) -> None:
+    """Ours: a key may stand in a body, and the body is matched."""
+
     def tell(key: str) -> Talk:
         return lambda bank: bank.retain(f"The key is {key}.")
 
@@ -265,16 +283,19 @@ def test_a_key_within_a_memory_is_hidden_and_still_matched(serve: Serve, path: P
 
 
 def test_a_dummy_key_that_is_a_word_of_the_request_changes_nothing(serve: Serve, path: Path) -> None:
+    """Ours: the key of a replay need not be the real one."""
     record(path, serve(Hindsight()), retain_and_get, api_key=KEY)
     assert replay(path, retain_and_get, api_key="sang")[0].status == "accepted"
 
 
 def test_the_text_of_a_memory_can_be_read(serve: Serve, path: Path) -> None:
+    """Ours: cassettes are reviewed by people."""
     record(path, serve(Hindsight()), lambda bank: bank.retain("Ольга sang «La Paloma» 🎶"))
     assert '"arguments":{"content":"Ольга sang «La Paloma» 🎶"}' in path.read_text("utf-8")
 
 
 def test_tools_are_listed_in_brief(serve: Serve, path: Path) -> None:
+    """Hindsight 1.1.0: tools/list has 66 KB. Ours: only what the client reads is kept."""
     script = Hindsight("stateful")
     script.tools = [
         {**tool, "description": "At length.", "title": "T", "annotations": {"readOnlyHint": True}, "outputSchema": {}}
@@ -299,6 +320,7 @@ def test_tools_are_listed_in_brief(serve: Serve, path: Path) -> None:
 
 
 def test_sessions_are_numbered_after_those_that_have_a_number() -> None:
+    """Ours: a cassette that is added to keeps its numbers."""
     headers: list[dict[str, list[str]]] = [{"Mcp-Session-Id": [name]} for name in ("a1", "session-2", "b2", "a1", "c3")]
     assert secrets([{}, *headers]) == {
         "a1": "session-1",
@@ -310,6 +332,7 @@ def test_sessions_are_numbered_after_those_that_have_a_number() -> None:
 
 @pytest.mark.parametrize("key", [KEY, "plain", "back\\slash", "a\\\\b", '"', "a b"])
 def test_a_key_is_found_however_it_is_spelt(key: str) -> None:
+    """RFC 8259, 7, and RFC 3986, 2.1: the escapes of JSON, and of JSON within JSON, and of URLs."""
     for text in (key, json.dumps(key)[1:-1], json.dumps(json.dumps(key))[3:-3], quote(key), key.replace("/", "\\/")):
         assert hide(f"<{text}>", {key: "KEY"}) == "<KEY>"
         assert hide(f"<{text}>".encode(), {key: "KEY"}) == b"<KEY>"
@@ -318,20 +341,24 @@ def test_a_key_is_found_however_it_is_spelt(key: str) -> None:
 
 @pytest.mark.parametrize(("key", "text"), [("k", "tokens, lack k1"), ("token", "max_tokens"), ("2", "2.0 is 20")])
 def test_a_short_key_is_hidden_as_a_word_only(key: str, text: str) -> None:
+    """Ours: the rest of the text stays as it is."""
     assert hide(f"{text} {key}", {key: "KEY"}) == f"{text.replace('2.0', 'KEY.0')} KEY"
 
 
 def test_a_short_dummy_key_spoils_no_recording(serve: Serve, path: Path) -> None:
+    """Ours: keys of tests are often one letter."""
     recorded = record(path, serve(Hindsight("stateful")), retain_and_get, api_key="k")
     assert replay(path, retain_and_get, api_key="k") == replay(path, retain_and_get) == recorded
 
 
 def test_of_two_secrets_the_longer_is_found() -> None:
+    """Ours: else the rest of the longer one would be told."""
     assert hide("abc ab", {"ab": "1", "abc": "2"}) == "2 1"
 
 
 @pytest.mark.parametrize("result", [{}, {"tools": None}, {"tools": [{"title": "nameless"}]}, {"tools": [1]}])
 def test_a_broken_list_of_tools_stays_as_it_is(result: Any) -> None:
+    """Ours: what a broken server says is recorded as it was said."""
     answer = encoded({"jsonrpc": "2.0", "id": 1, "result": result}).decode()
     request = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
     assert written(answer, request)["response"]["body"]["string"] == answer
@@ -339,6 +366,7 @@ def test_a_broken_list_of_tools_stays_as_it_is(result: Any) -> None:
 
 
 def test_other_services_are_recorded_beside_the_bank(serve: Serve, path: Path) -> None:
+    """Ours: a test of an agent talks to more than its memory."""
     packed = http(gzip.compress(b'{"answer": "tea"}'), headers={"content-encoding": "gzip", "set-cookie": "a=b"})
     server, other = serve(Hindsight()), serve(lambda _: packed)
 
@@ -366,6 +394,7 @@ def written(answer: str, request: str = "", uri: str = "http://127.0.0.1:1/mcp/a
 @settings(deadline=None, database=None, derandomize=True)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_comes_back_as_it_was(text: str) -> None:
+    """YAML 1.2, 7 and 8: whatever the text, it is written so that it reads the same."""
     there = "http://elsewhere.example/"
     for spread in (text, f"{text}\n{text * 20}"):
         assert written(spread, spread, there)["response"]["body"]["string"] == spread
@@ -373,6 +402,7 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
 
 
 def test_the_line_ends_of_an_event_stream_become_plain(serve: Serve, path: Path) -> None:
+    """HTML standard, 9.2.5: CRLF and LF end a line alike. Ours: the one that people can read."""
     record(path, serve(Hindsight("stateful")))
     assert '\n        event: message\n        data: {"jsonrpc"' in path.read_text("utf-8")
 
@@ -402,6 +432,7 @@ def differing(what: str) -> Iterator[None]:
     ],
 )
 def test_equal_bodies(one: Any, other: Any) -> None:
+    """RFC 8259, 4: order and space do not count. Ours: nor does the version of the client."""
     bank_body(made(one), made(other))
 
 
@@ -421,12 +452,13 @@ def test_equal_bodies(one: Any, other: Any) -> None:
     ],
 )
 def test_different_bodies(one: Any, other: Any) -> None:
-    """Case 108; and ``1 == True`` in Python only."""
+    """Public report: mampfes/hacs_waste_collection_schedule #7102; and ``1 == True`` in Python only."""
     with differing("--- recorded\n\\+\\+\\+ made"):
         bank_body(made(one), made(other))
 
 
 def test_headers_of_mcp_are_compared_and_others_are_not() -> None:
+    """MCP 2026-07-28, Streamable HTTP, "Request Metadata": these say what is asked."""
     ours = {"mcp_method": "tools/call", "mcp_name": "recall", "mcp_protocol_version": "2026-07-28"}
     bank_headers(made(**ours), made(**ours, authorization="Bearer k", user_agent="x"))
     for name, other in (("mcp_method", "x"), ("mcp_name", "reflect"), ("mcp_protocol_version", "2025-11-25")):
@@ -437,6 +469,7 @@ def test_headers_of_mcp_are_compared_and_others_are_not() -> None:
 
 
 def test_of_a_session_only_its_presence_is_compared() -> None:
+    """MCP 2025-11-25, Transports, "Session Management": each session has its own id."""
     bank_headers(made(mcp_session_id="a"), made(mcp_session_id="session-1"))
     with differing("mcp-session-id"):
         bank_headers(made(mcp_session_id="a"), made())
@@ -445,6 +478,7 @@ def test_of_a_session_only_its_presence_is_compared() -> None:
 
 
 def test_the_server_of_a_bank_is_no_difference_but_the_bank_is() -> None:
+    """Ours: a replay needs no server, but the right bank."""
     bank_uri(made(uri="https://memory.example.com/mcp/alice/"), made())
     with differing("/mcp/bob/, recorded was "):
         bank_uri(made(uri=f"{URL}/mcp/bob/"), made())
@@ -464,11 +498,13 @@ def outcome(pytester: pytest.Pytester, code: str, url: str = URL) -> dict[str, i
 
 
 def test_the_module_shows_the_example_of_the_readme() -> None:
+    """Ours: README.md, said once."""
     shown = textwrap.indent(EXAMPLE[EXAMPLE.index("@pytest") :], "    ")
     assert shown in (hindsight_bank.testing.__doc__ or "")
 
 
 def test_the_example_replays_and_fails_where_it_should(pytester: pytest.Pytester) -> None:
+    """Ours: README.md; an example is run before it is shown."""
     tape = pytester.mkdir("cassettes") / "test_alice_is_served_tea.yaml"
     tape.write_bytes((CASSETTES / "modern" / "recall.yaml").read_bytes())
     assert outcome(pytester, EXAMPLE) == {"passed": 1}
@@ -479,6 +515,7 @@ def test_the_example_replays_and_fails_where_it_should(pytester: pytest.Pytester
 
 
 def test_the_example_records(serve: Serve, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: README.md; RECORD=once records."""
     server = serve(Hindsight(answers={"recall": lambda request: http(modern_recall(request))}))
     monkeypatch.setenv("RECORD", "once")
     assert outcome(pytester, EXAMPLE, server.url) == {"passed": 1}
@@ -495,6 +532,7 @@ def modern_recall(request: Request) -> bytes:
 
 
 def test_without_vcrpy_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: vcrpy is an extra."""
     monkeypatch.setitem(sys.modules, "vcr", None)
     monkeypatch.delitem(sys.modules, "hindsight_bank.testing")
     with pytest.raises(ModuleNotFoundError, match=r"needs vcrpy: pip install 'hindsight-bank\[testing\]'$"):
@@ -502,5 +540,6 @@ def test_without_vcrpy_the_import_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_the_package_does_not_load_vcrpy() -> None:
+    """Ours: who does not test does not pay for it."""
     code = "import sys, hindsight_bank; hindsight_bank.Bank; assert not {'vcr', 'yaml'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

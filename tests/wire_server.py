@@ -120,9 +120,9 @@ class WireServer:
         """The labels of all requests so far."""
         return [request.label for request in self.requests]
 
-    def wait_until_asked(self) -> None:
-        """Wait until a request is here."""
-        _wait(lambda: bool(self.requests))
+    def wait_until_asked(self, label: str) -> None:
+        """Wait until such a request is here."""
+        _wait(lambda: label in self.log)
 
     def wait_until_left(self) -> None:
         """Wait until no connection is open, on this side."""

@@ -21,10 +21,7 @@ def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     rules = types_of(tool)
     given = {name: value for name, value in arguments.items() if value is not None}
     problems = [fault for name in rules.TIMES if name in given for fault in _spell(given, name)]
-    try:
-        given = {name: _plain(value, f"$.{name}", problems) for name, value in given.items()}
-    except RecursionError:
-        problems.append("Expected less nesting @ $")
+    given = _all_plain(given, problems)
     if not problems:
         try:
             msgspec.convert(given, rules.Arguments)
@@ -38,14 +35,15 @@ def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def check_response_schema(schema: Mapping[str, Any]) -> None:
-    """Refuse a `response_schema` against which no answer could be judged."""
+def response_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a `response_schema` as it goes out, or refuse one against which no answer could be judged."""
     problems: list[str] = []
-    plain = _plain(schema, "$.response_schema", problems)
+    plain = _all_plain({"response_schema": schema}, problems)["response_schema"]
     if not problems and (fault := validation.schema_fault(plain)):
         problems.append(fault.replace("@ $", "@ $.response_schema"))
     if problems:
         raise ArgumentsError(f"reflect: {'; '.join(problems)}", tool="reflect", problems=problems)
+    return plain  # type: ignore[no-any-return]  # a Mapping becomes a dict
 
 
 class ServerTool(msgspec.Struct):
@@ -98,6 +96,16 @@ def _spell(given: dict[str, Any], name: str) -> Iterator[str]:
         return
     if value.utcoffset() is None:
         yield f"Expected a time with its UTC offset @ $.{name}"
+
+
+def _all_plain(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    plain = dict(given)
+    for name, value in given.items():
+        try:
+            plain[name] = _plain(value, f"$.{name}", problems)
+        except RecursionError:
+            problems.append(f"Expected less nesting @ $.{name}")
+    return plain
 
 
 def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 - whatever the caller passed

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 from attrs import frozen
 
 from hindsight_bank import answers, arguments
+from hindsight_bank.backoff import Manner
 from hindsight_bank.binding import Settings
-from hindsight_bank.connection import Backoff, Connection, Options
+from hindsight_bank.connection import Connection, Options
 from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     from hindsight_bank._generated.retain import RetainReceipt
 
 Budget = Literal["low", "mid", "high"]
+UpdateMode = Literal["replace", "append"]
 TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
 
 # Seconds for a whole call. The server itself ends a reflection after 300 s.
-_SECONDS: Final = {"retain": 60.0, "reflect": 330.0}
-_OTHERWISE: Final = 60.0
+_SECONDS: Final = 60.0
+_REFLECT_SECONDS: Final = 330.0
 _PAGE: Final = 100
 
 
@@ -61,6 +63,14 @@ class Bank:
     Nothing happens at construction but the checking of settings. The first call, `connect` or ``with`` connects, and
     checks that the server has all six tools and that the bank exists. Every call has its own deadline and raises a
     subclass of `BankError` when it does not end in a whole, valid answer.
+
+    The deadline covers everything but the look-up of the server's name; being polite to the server afterwards
+    (cancelling, ending a session) may take a quarter of a second more. What any call may raise:
+
+    * nothing was sent: `ArgumentsError`, `ClosedError`, `BackingOffError`, `UnreachableError`;
+    * the server said no: `ToolError`, `NotFoundError`, `UnauthorizedError`, `StatusError`, `RPCError`,
+      `IncompatibleServer`;
+    * no valid answer came back: `DeadlineError`, `AnswerLostError`, `AnswerError`, `ProtocolError`.
 
     Args:
         server_url: The server's base URL: ``https://host[:port]``, or plain http on loopback. No path.
@@ -94,7 +104,7 @@ class Bank:
         connect_timeout: float = 10.0,
         max_request_bytes: int = 4 * 2**20,
         max_response_bytes: int = 32 * 2**20,
-        backoff: Backoff = "wait",
+        backoff: Manner = "wait",
         allow_new_bank: bool = False,
         ssl_context: ssl.SSLContext | None = None,
         proxy: str | None = None,
@@ -142,7 +152,7 @@ class Bank:
         metadata: Mapping[str, str] | None = None,
         document_id: str | None = None,
         strategy: str | None = None,
-        update_mode: str | None = None,
+        update_mode: UpdateMode | None = None,
         timeout: float | None = None,
     ) -> "RetainReceipt":
         """Hand a text to the bank, which extracts and stores its facts in the background.
@@ -158,7 +168,7 @@ class Bank:
             tags: Labels to filter by later.
             metadata: Strings kept with each fact.
             document_id: Your name for this text. Retaining the same one again replaces what it held, so a retain whose
-                outcome is unknown is safe to repeat if it has one.
+                outcome is unknown is safe to repeat if it has one (not with ``update_mode="append"``).
             strategy: The name of a retain strategy of the bank. From Hindsight 0.4.21.
             update_mode: ``"replace"``, the server's default, or ``"append"`` for a known `document_id`. From 0.5.0.
             timeout: Seconds for the whole call; None for the bank's.
@@ -268,10 +278,9 @@ class Bank:
             ToolError: The server could not answer, for example for want of a language model.
             AnswerError: ``structured_output`` breaks `response_schema`.
         """
-        given = dict(locals())
         if response_schema is not None:
-            arguments.check_response_schema(response_schema)
-        result = cast("ReflectResult", self._call("reflect", timeout, given))
+            response_schema = arguments.response_schema(response_schema)
+        result = cast("ReflectResult", self._call("reflect", timeout, locals()))
         if response_schema is not None and result.structured_output is not None:
             answers.conform(result.structured_output, response_schema)
         return result
@@ -428,7 +437,7 @@ class Bank:
         return self
 
     def close(self) -> None:
-        """End the session and close the connections, once the calls in flight have ended. May be called twice."""
+        """Take no more calls; the session and the connections end with the last call in flight. May be called twice."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -450,7 +459,7 @@ class Bank:
         return self._connection.call(tool, given, self._deadline(tool, timeout))
 
     def _deadline(self, operation: str, timeout: float | None) -> Deadline:
-        default = _SECONDS.get(operation, _OTHERWISE) if self._timeout is None else self._timeout
+        default = self._timeout or (_REFLECT_SECONDS if operation == "reflect" else _SECONDS)
         try:
             return Deadline(operation, seconds(timeout, default))
         except SettingsError as error:

@@ -8,25 +8,23 @@
 """
 
 import os
-import random
 import ssl
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from attrs import field, frozen
 
 from hindsight_bank import arguments
+from hindsight_bank.backoff import Backoff, Manner
 from hindsight_bank.binding import Settings
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import (
     AnswerError,
     AnswerLostError,
-    BackingOffError,
     BankError,
     ClosedError,
     NotFoundError,
@@ -38,12 +36,7 @@ from hindsight_bank.link import Link, verified
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, Transport
 
-# Delays before a new connection, in seconds: the first is at most 0.5, then doubling, jittered, capped.
-_FIRST_DELAY: Final = 0.5
-_LONGEST_DELAY: Final = 30.0
 _TOO_MANY_REQUESTS: Final = 429
-
-Backoff = Literal["wait", "raise"]
 
 
 @frozen(kw_only=True)
@@ -65,7 +58,7 @@ class Options:
     limits: Limits
     ssl_context: ssl.SSLContext | None = None
     proxy: str | None = field(default=None, repr=False)
-    backoff: Backoff = "wait"
+    backoff: Manner = "wait"
     allow_new_bank: bool = False
 
 
@@ -77,13 +70,11 @@ class Connection:
         settings: Settings,
         options: Options,
         *,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
+        new_backoff: Callable[[Manner], Backoff] = Backoff,
     ) -> None:
         self._settings = settings
         self._options = options
-        self._now, self._sleep, self._jitter = now, sleep, jitter
+        self._new_backoff = new_backoff
         self._closed = False
         self._link: Link | None = None
         self._forget()
@@ -106,12 +97,14 @@ class Connection:
                     link.check_bank(deadline)
             answer = link.call(tool, given, deadline)
             link.bank_seen = True  # also by a retain, which makes the bank where it was missing
-            self._failures = 0
+            if not link.retired:
+                self._backoff.succeeded()
         return answer
 
     def close(self) -> None:
         """Take no more calls; end the session when the last call in flight has ended."""
         self._closed = True
+        self._backoff.end()
         if (link := self._link) is not None:
             self._retire(link)
 
@@ -138,11 +131,11 @@ class Connection:
                 if self._link is not None:
                     self._link.calls += 1
                     return self._link
-            self._wait(deadline)
+            self._backoff.wait(deadline)
             if not self._connecting.acquire(timeout=deadline.remaining()):
                 raise deadline.error("not_sent")
             try:
-                if self._link is None and not self._closed and self._not_before <= self._now():
+                if self._link is None and not self._closed and not self._backoff.delay():
                     self._link = self._connect(deadline)
                     if self._closed:  # meanwhile
                         self.close()
@@ -187,31 +180,15 @@ class Connection:
                 raise
             return link
 
-    # -- failing and backing off ---------------------------------------------------------------------------------------
+    # -- failing -------------------------------------------------------------------------------------------------------
 
     def _fail(self, link: Link | None, error: BankError) -> None:
-        """Retire the link and set the moment before which no new one is made."""
-        with self._lock:
-            if link is None or not link.retired:
-                delay = min(_FIRST_DELAY * 2**self._failures, _LONGEST_DELAY) * (0.5 + self._jitter() / 2)
-                if isinstance(error, StatusError) and error.retry_after is not None:
-                    delay = max(delay, min(error.retry_after, _LONGEST_DELAY))
-                self._failures = min(self._failures + 1, 16)
-                self._not_before = self._now() + delay
+        """Retire the link, and let the next one wait."""
+        if link is None or not link.retired:
+            self._backoff.failed(error.retry_after if isinstance(error, StatusError) else None)
         if link is not None:
             link.failed = True
             self._retire(link)
-
-    def _wait(self, deadline: Deadline) -> None:
-        """Wait until a new connection may be made, or say that it takes too long."""
-        delay = self._not_before - self._now()
-        if delay <= 0:
-            return
-        if self._options.backoff == "raise" or delay >= deadline.remaining():
-            raise BackingOffError(
-                f"the last connection failed; the next may be made in {delay:.1f} s", retry_after=delay
-            )
-        self._sleep(delay)
 
     # -- fork ----------------------------------------------------------------------------------------------------------
 
@@ -220,8 +197,7 @@ class Connection:
         self._lock = threading.Lock()
         self._connecting = threading.Lock()
         self._link = None
-        self._failures = 0
-        self._not_before = 0.0
+        self._backoff = self._new_backoff(self._options.backoff)
 
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()

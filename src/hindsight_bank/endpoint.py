@@ -2,7 +2,7 @@
 
 The first request goes out in the 2026-07-28 form. A server of the 2025 revisions refuses it before running anything;
 then a session is opened and the request sent again. The verdict is kept. A lost session is replaced once per request,
-by one thread while the others wait. Nothing else is ever sent twice.
+by one thread while the others wait. Beyond that the transport alone sends again, what surely did not run or may repeat.
 """
 
 import itertools
@@ -35,7 +35,6 @@ Decode = Callable[[bytes], Message[Any]]
 _COURTESY: Final = 0.25
 _PATIENCE: Final = 2.0
 _OK: Final = 200
-_ACCEPTED: Final = 202
 
 
 @frozen
@@ -103,7 +102,8 @@ class Endpoint:
             answer = self._exchange(era, call, deadline)
         if isinstance(answer, Refusal):
             raise self._error(answer)
-        self._era = self._era or era
+        if self._era is None and isinstance(era, session.Stateless):
+            self._era = era
         return answer
 
     def close(self, *, hasty: bool = False) -> None:
@@ -142,8 +142,8 @@ class Endpoint:
 
     def _response(self, reply: Reply, request_id: int, era: session.Era, decode: Decode) -> Message[Any] | Refusal:
         if reply.status != _OK:
-            if reply.status == _ACCEPTED:
-                raise ProtocolError("the server accepted a request without answering it (HTTP 202)")
+            if 200 <= reply.status < 300:  # noqa: PLR2004 - HTTP: success, which for a request is 200 alone
+                raise ProtocolError(f"the server took a request without answering it (HTTP {reply.status})")
             return Refusal(reply.status, reply.headers, reply.refusal())
         stray = None
         messages = jsonrpc.unbatched(reply.messages()) if era.revision == session.BATCHING else reply.messages()
@@ -210,8 +210,10 @@ class Endpoint:
             if self._era is None or self._era == era:  # else another thread was here first
                 try:
                     self._era = self._initialize(deadline)
-                except BaseException:
+                except BaseException as error:
                     self._era = None  # the next call starts clean, without the dead id
+                    if isinstance(error, BankError):
+                        error.outcome = "refused"  # whatever became of the session, the request itself did not run
                     raise
             return self._era
         finally:
@@ -231,7 +233,12 @@ class Endpoint:
         result = jsonrpc.result(message, _Initialized)
         self.server = self.clean(result.server())
         opened = session.opened(result.protocolVersion, session_id)
-        self._notify(opened, "notifications/initialized", None, deadline)
+        try:
+            self._notify(opened, "notifications/initialized", None, deadline)
+        except BankError:
+            with suppress(BankError):
+                self._delete(opened)
+            raise
         return opened
 
     def _notify(self, era: session.Session, method: str, params: dict[str, Any] | None, deadline: Deadline) -> None:

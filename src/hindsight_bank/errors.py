@@ -1,14 +1,13 @@
 """The error tree: cut by what the caller does next.
 
 BankError                          everything this package raises on purpose; .outcome says of the request:
-│                                  "not_sent" | "refused" (it did not run) | "unknown" (it may have run)
+│                                  "not_sent" | "refused" (the server said no) | "unknown" (it may have run)
 ├── SettingsError (ValueError)     URL, bank id or binding refused before any I/O    fix the settings
-│   └── ReconnectRequired          an old binding: decoded, never used               connect again
 ├── CredentialsError               no usable key store, or an unusable key           .source names where it came from
 ├── ClosedError                    used after close                                  open another Bank
 ├── ArgumentsError (ValueError)    refused here; nothing was sent                    fix the call     .tool .problems
 ├── BackingOffError                a failed connection cools down; nothing was sent  wait .retry_after seconds
-├── UnreachableError               no connection was made; nothing was sent          repeat freely
+├── UnreachableError               no connection, or it broke before all was sent    repeat freely
 ├── AnswerLostError                sent, but no whole answer came back (a cut)       look before repeating a retain
 ├── DeadlineError (TimeoutError)   the call's own deadline passed                    .seconds .operation .outcome
 ├── StatusError                    an HTTP status other than 2xx (5xx: unknown)      .status .retry_after
@@ -41,7 +40,6 @@ __all__ = [
     "Outcome",
     "ProtocolError",
     "RPCError",
-    "ReconnectRequired",
     "SettingsError",
     "StatusError",
     "ToolError",
@@ -56,8 +54,8 @@ class BankError(Exception):
     """Everything this package raises on purpose.
 
     Attributes:
-        outcome: What became of the request. ``"not_sent"``: it never left; ``"refused"``: the server answered that it
-            did not run; ``"unknown"``: it may have run, so look before repeating a ``retain``.
+        outcome: What became of the request. ``"not_sent"``: it never left whole; ``"refused"``: the server said no,
+            so it did nothing; ``"unknown"``: it may have run, so look before repeating a ``retain``.
     """
 
     outcome: Outcome = "not_sent"
@@ -70,10 +68,6 @@ class BankError(Exception):
 
 class SettingsError(BankError, ValueError):
     """A server URL, bank id or other setting was refused before any I/O: fix the settings."""
-
-
-class ReconnectRequired(SettingsError):  # noqa: N818 - says what to do, as house names go
-    """Settings of an older kind: decoded, never used. Connect again."""
 
 
 class CredentialsError(BankError):
@@ -119,7 +113,7 @@ class BackingOffError(BankError):
 
 
 class UnreachableError(BankError):
-    """No connection was made and nothing was sent: repeat freely."""
+    """No connection was made, or it broke before the whole request was out: repeat freely."""
 
 
 class AnswerLostError(BankError):

@@ -5,12 +5,14 @@ that a server which drips bytes or heartbeats cannot stretch a call, and so that
 a connection and got an answer.
 """
 
+import encodings.idna  # noqa: F401 - looking up a host imports it, and a fork meanwhile would leave its lock held
 import os
 import selectors
 import socket
 import ssl
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, cast
 
 import httpcore
@@ -129,7 +131,8 @@ class DeadlineBackend(httpcore.NetworkBackend):
                 except OSError as error:
                     failure = error
                     continue
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with suppress(OSError):  # a wish
+                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return Stream(sock)
         except (OSError, UnicodeError) as error:  # a label of more than 63 letters is no OSError
             failure = error

@@ -1,7 +1,8 @@
-"""One POST: bytes out, a reply back, bounded in size and time.
+"""One request: bytes out, a reply back, bounded in size and time.
 
-`httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or environment happen behind our back. Whatever
-goes wrong below leaves here as one of our errors, and says whether the request had gone out.
+`httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or proxies happen behind our back; of the
+environment only SSL_CERT_FILE and SSL_CERT_DIR count. Whatever goes wrong below leaves here as one of our errors, and
+says whether the request had gone out.
 """
 
 import logging
@@ -73,11 +74,19 @@ class Transport:
         if ssl_context is None and self.url.scheme == "http":
             # Never used, and far cheaper than loading the certificate store.
             ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._transport = httpx.HTTPTransport(
-            verify=True if ssl_context is None else ssl_context,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS),
-            proxy=proxy,
-        )
+        try:
+            self._transport = httpx.HTTPTransport(
+                verify=True if ssl_context is None else ssl_context,
+                limits=httpx.Limits(
+                    max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
+                ),
+                proxy=proxy,
+            )
+        except OSError as error:
+            raise SettingsError(
+                f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
+                " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
+            ) from None
         # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
         self._transport._pool._network_backend = DeadlineBackend()  # noqa: SLF001
 
@@ -98,10 +107,10 @@ class Transport:
             reply = self._request("POST", url, headers, body, deadline, repeatable=repeatable)
             target = _redirection(url, reply)
             if target is None:
-                break
+                return reply
             reply.close()
             url = target
-        return reply
+        return self._request("POST", url, headers, body, deadline, repeatable=repeatable)
 
     def delete(self, headers: Headers, deadline: Deadline) -> Reply:
         """Send a DELETE, which ends a session."""

@@ -2,7 +2,7 @@
 
 import importlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, Final, get_args, get_type_hints
@@ -32,16 +32,26 @@ def problem(error: msgspec.ValidationError, shape: Any = None) -> str:  # noqa: 
 
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:
-    """Return what keeps `schema` from being a JSON Schema, None if nothing does."""
+    """Return what keeps `schema` from being a JSON Schema by which something can be judged, None if nothing does."""
     import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
 
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         return f"no JSON Schema: breaks {error.validator!r} @ {error.json_path}"
-    except RecursionError:
-        return "no JSON Schema: it contains itself @ $"
+    if any(not reference.startswith("#") for reference in _references(schema)):
+        return "a $ref leads outside of the schema @ $"
     return None
+
+
+def _references(schema: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
 
 
 def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:  # noqa: ANN401 - any JSON
