@@ -86,7 +86,7 @@ def span(text: str) -> tuple[str, str] | None:
     return f"{first}T00:00:00Z", f"{last}T23:59:59Z"
 
 
-def first_json(text: str, opening: str) -> Any:  # noqa: ANN401 - JSON is what it is
+def first_json(text: str, opening: str) -> Any:
     """Return the JSON value at the first opening bracket in a text, None without one."""
     start = text.find(opening)
     return None if start < 0 else json.JSONDecoder().raw_decode(text, start)[0]

@@ -87,7 +87,7 @@ __all__ = [
 _ROOMS = {"Bank": "bank", "Health": "bank", "stored_key": "credentials", "to_dict": "plain"}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if (room := _ROOMS.get(name)) is None:

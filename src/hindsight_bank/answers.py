@@ -28,19 +28,19 @@ _UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
 class ToolResult(msgspec.Struct, Generic[T]):
     """The result of `tools/call`, with the tool's own answer decoded in place."""
 
-    structuredContent: T | UnsetType | None = UNSET  # noqa: N815 - the wire's word
-    isError: bool | None = False  # noqa: N815
+    structuredContent: T | UnsetType | None = UNSET
+    isError: bool | None = False
     content: Raw = Raw(b"[]")
-    resultType: str = "complete"  # noqa: N815 - absent means complete
+    resultType: str = "complete"
 
 
 class _AnyResult(msgspec.Struct):
     """The result of `tools/call` whose structured content is still to be judged."""
 
-    structuredContent: Raw = Raw(b"null")  # noqa: N815 - the wire's word
-    isError: bool | None = False  # noqa: N815
+    structuredContent: Raw = Raw(b"null")
+    isError: bool | None = False
     content: Raw = Raw(b"[]")
-    resultType: str = "complete"  # noqa: N815
+    resultType: str = "complete"
 
 
 class _Block(msgspec.Struct):
@@ -71,7 +71,7 @@ def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
     return decode
 
 
-def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each tool has its own answer
+def answer(tool: str, result: Any, clean: Clean) -> Any:
     """Return the tool's typed answer, or raise what the result says.
 
     Args:
@@ -91,7 +91,7 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:  # noqa: ANN401 - each 
     return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
 
 
-def conform(value: Any, schema: Mapping[str, Any]) -> None:  # noqa: ANN401 - any JSON
+def conform(value: Any, schema: Mapping[str, Any]) -> None:
     """Check reflect's `structured_output` against the caller's `response_schema`."""
     if problems := validation.violations(value, schema):
         raise AnswerError(
@@ -108,7 +108,7 @@ def _typed_decoder(tool: str) -> msgspec.json.Decoder[Message[Any]]:
     return msgspec.json.Decoder(message[result[types_of(tool).Answer]])
 
 
-def _from_text(tool: str, text: str | None, clean: Clean) -> Any:  # noqa: ANN401
+def _from_text(tool: str, text: str | None, clean: Clean) -> Any:
     """Build the answer from the text block, for servers without structuredContent."""
     if not text:
         raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")

@@ -50,7 +50,7 @@ class ServerTool(msgspec.Struct):
     """A tool as the server lists it."""
 
     name: str
-    inputSchema: Raw = Raw(b"{}")  # noqa: N815 - the wire's word
+    inputSchema: Raw = Raw(b"{}")
 
 
 class ServerSchema:
@@ -108,7 +108,7 @@ def _all_plain(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return plain
 
 
-def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 - whatever the caller passed
+def _plain(value: Any, path: str, problems: list[str]) -> Any:
     """Return `value` as JSON that every server reads alike; what keeps it from that goes to `problems`."""
     if isinstance(value, Mapping):
         return {_plain_key(key, path, problems): _plain(item, f"{path}[...]", problems) for key, item in value.items()}
@@ -129,7 +129,7 @@ def _plain(value: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401 -
     return value
 
 
-def _plain_key(key: Any, path: str, problems: list[str]) -> Any:  # noqa: ANN401
+def _plain_key(key: Any, path: str, problems: list[str]) -> Any:
     if not isinstance(key, str):
         problems.append(f"Expected `str`, got `{type(key).__name__}` @ key in {path}")
         return key
@@ -151,12 +151,12 @@ def _is_finite(number: float) -> bool:
         return False
 
 
-def _canonical_sha256(schema: Any) -> str:  # noqa: ANN401 - any JSON
+def _canonical_sha256(schema: Any) -> str:
     text = json.dumps(undescribed(schema), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def undescribed(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401
+def undescribed(schema: Any, *, names: bool = False) -> Any:
     """Return the schema without descriptions and titles; under `properties` the keys are names, not keywords."""
     if isinstance(schema, dict):
         kept = {key: value for key, value in schema.items() if names or key not in ("description", "title")}

@@ -454,7 +454,7 @@ class Bank:
     def __reduce__(self) -> str:
         raise TypeError("a Bank holds connections and perhaps a key: make one in each process instead of pickling it")
 
-    def _call(self, tool: str, timeout: float | None, scope: Mapping[str, Any]) -> Any:  # noqa: ANN401 - each its own
+    def _call(self, tool: str, timeout: float | None, scope: Mapping[str, Any]) -> Any:
         given = {name: value for name, value in scope.items() if name not in ("self", "timeout")}
         return self._connection.call(tool, given, self._deadline(tool, timeout))
 

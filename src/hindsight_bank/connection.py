@@ -88,7 +88,7 @@ class Connection:
         with self._using(deadline) as link:
             return link
 
-    def call(self, tool: str, args: Mapping[str, Any], deadline: Deadline) -> Any:  # noqa: ANN401 - each tool has its own
+    def call(self, tool: str, args: Mapping[str, Any], deadline: Deadline) -> Any:
         """Judge the arguments, connect where needed, call the tool, return its typed answer."""
         given = arguments.judge(tool, args)
         with self._using(deadline) as link:

@@ -179,7 +179,7 @@ class Endpoint:
             body = jsonrpc.response(request.id, result={})  # type: ignore[arg-type]  # set, as the caller saw
         else:
             error = {"code": jsonrpc.METHOD_NOT_FOUND, "message": "Method not found"}
-            body = jsonrpc.response(request.id, error=error)  # type: ignore[arg-type]
+            body = jsonrpc.response(request.id, error=error)  # type: ignore[arg-type]  # set, as above
         # Whether the server takes it or not, its answer to our own request may be there already.
         patience = Deadline("answering the server", min(_PATIENCE, deadline.remaining()))
         with suppress(BankError), self._transport.post([*self._base, *era.headers()], body, patience) as reply:
@@ -259,15 +259,8 @@ class Endpoint:
 class _Initialized(msgspec.Struct):
     """What we read of InitializeResult."""
 
-    protocolVersion: str  # noqa: N815 - the wire's word
-    serverInfo: dict[str, Any] = {}  # noqa: N815
+    protocolVersion: str
+    serverInfo: dict[str, Any] = {}
 
     def server(self) -> str:
-        return server_label(self.serverInfo)
-
-
-def server_label(info: Any) -> str:  # noqa: ANN401 - whatever the server sent
-    """Return "name version" as the server reports them; nothing is decided by it."""
-    if not isinstance(info, dict):
-        return ""
-    return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))
+        return session.server_label(self.serverInfo)

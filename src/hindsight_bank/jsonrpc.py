@@ -62,7 +62,7 @@ def notification(method: str, params: dict[str, Any] | None = None) -> bytes:
     return _encode({"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params}))
 
 
-def response(request_id: Id, **member: Any) -> bytes:  # noqa: ANN401 - result= or error=, any JSON
+def response(request_id: Id, **member: Any) -> bytes:
     """Encode our response to a request of the server's."""
     return _encode({"jsonrpc": "2.0", "id": request_id, **member})
 

@@ -8,9 +8,9 @@ from msgspec import Raw
 
 from hindsight_bank import answers, arguments, jsonrpc
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.endpoint import Endpoint, server_label
+from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import IncompatibleServer, NotFoundError
-from hindsight_bank.session import SERVER_INFO
+from hindsight_bank.session import SERVER_INFO, server_label
 
 TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "get_bank")
 
@@ -22,7 +22,7 @@ class _Page(msgspec.Struct):
     """What we read of the result of tools/list."""
 
     tools: list[arguments.ServerTool]
-    nextCursor: str | None = None  # noqa: N815 - the wire's word
+    nextCursor: str | None = None
     meta: dict[str, Any] = msgspec.field(name="_meta", default={})
 
 
@@ -38,7 +38,7 @@ class Link:
         self.calls = 0
         self.retired = False
 
-    def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:  # noqa: ANN401 - each tool has its own
+    def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:
         """Call a tool with judged arguments and return its typed answer."""
         self.tools[tool].judge(given, self.server)
         message = self.endpoint.request(

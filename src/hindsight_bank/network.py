@@ -96,7 +96,7 @@ class Stream(httpcore.NetworkStream):
             raise httpcore.ConnectError(str(error)) from error
         return self
 
-    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's signature
+    def get_extra_info(self, info: str) -> Any:
         """Answer what httpcore asks of a stream."""
         if info == "is_readable":
             return _is_readable(self._sock)
@@ -114,7 +114,7 @@ class DeadlineBackend(httpcore.NetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,  # noqa: ARG002 - httpcore's signature
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> httpcore.NetworkStream:
         """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
         exchange = cast("Exchange", timeout)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @cache
 def _converter() -> "Converter":
     from cattrs import Converter  # noqa: PLC0415 - slow to load, needed only here
-    from cattrs.gen import make_dict_unstructure_fn, override  # noqa: PLC0415
+    from cattrs.gen import make_dict_unstructure_fn, override  # noqa: PLC0415 - as above
 
     converter = Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook(datetime, datetime.isoformat)
@@ -24,7 +24,7 @@ def _converter() -> "Converter":
     return converter
 
 
-def to_dict(result: Any) -> dict[str, Any]:  # noqa: ANN401 - any result type
+def to_dict(result: Any) -> dict[str, Any]:
     """Return a result as dicts, lists and scalars that `json.dumps` takes; timestamps as ISO 8601 with offset.
 
     Args:

@@ -49,7 +49,7 @@ class Censor:
         text = _CONTROLS.sub(" ", _QUOTED_INPUT.sub("input_value=…", self.veil(text))).strip()
         return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
 
-    def veil(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
+    def veil(self, value: Any) -> Any:
         """Return any JSON value without secrets."""
         if isinstance(value, str):
             for secret in list(self._secrets):
@@ -149,7 +149,7 @@ def _said(body: bytes) -> str:
         return ""
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):

@@ -120,3 +120,10 @@ def is_session_lost(status: int, body: bytes) -> bool:
     404 by the specification; mcp 1.24 to 1.27 say 400 "No valid session ID provided". Neither ran the request.
     """
     return status == 404 or (status == 400 and b"session id" in body.lower())  # noqa: PLR2004 - HTTP
+
+
+def server_label(info: Any) -> str:
+    """Return "name version" as the server reports them; nothing is decided by it."""
+    if not isinstance(info, dict):
+        return ""
+    return " ".join(part for part in (info.get("name"), info.get("version")) if isinstance(part, str))

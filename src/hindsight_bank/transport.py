@@ -88,7 +88,7 @@ class Transport:
                 " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
             ) from None
         # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
-        self._transport._pool._network_backend = DeadlineBackend()  # noqa: SLF001
+        self._transport._pool._network_backend = DeadlineBackend()  # noqa: SLF001 - as said
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.

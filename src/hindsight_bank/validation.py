@@ -19,7 +19,7 @@ def types_of(tool: str) -> ModuleType:
     return importlib.import_module(f"hindsight_bank._generated.{tool}")
 
 
-def problem(error: msgspec.ValidationError, shape: Any = None) -> str:  # noqa: ANN401 - a type
+def problem(error: msgspec.ValidationError, shape: Any = None) -> str:
     """Return `what was expected @ $.path`, without the value; words are named where `shape` has them."""
     what, _, path = str(error).partition(" - at `")
     path = path.removesuffix("`") or "$"
@@ -44,7 +44,7 @@ def schema_fault(schema: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _references(schema: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+def _references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(reference := schema.get("$ref"), str):
             yield reference
@@ -54,10 +54,10 @@ def _references(schema: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
             yield from _references(item)
 
 
-def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:  # noqa: ANN401 - any JSON
+def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each way in which `value` breaks `schema`; references open no connection."""
     import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
-    import referencing  # noqa: PLC0415
+    import referencing  # noqa: PLC0415 - comes with it
 
     validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
     try:

@@ -73,39 +73,39 @@ def retain(bank: Bank, notes: Iterable[Note]) -> None:
 def health(bank: Bank) -> Health:
     """Ask who answers, in which revision of the protocol, and how fast."""
     health = bank.health()
-    return health  # noqa: RET504
+    return health
 
 
 def wait(bank: Bank) -> set[str]:
     """Look until every text is visible: each carries a tag of its own."""
     page = bank.list_memories()
     tags = {tag for memory in page.items for tag in memory.tags}
-    return tags  # noqa: RET504
+    return tags
 
 
 def recall(bank: Bank) -> RecallResult:
     """Search for facts that bear on a question, best first."""
     found = bank.recall("When is Mira's exhibition, and who brings the music?")
-    return found  # noqa: RET504
+    return found
 
 
 def reflect(bank: Bank) -> ReflectResult:
     """Have the server's language model answer from the memories, and say what its answer rests on."""
     question = "What tea does Mira like, and what can she not eat?"
     answer = bank.reflect(question, include_based_on=True)
-    return answer  # noqa: RET504
+    return answer
 
 
 def browse(bank: Bank) -> list[MemoryItem]:
     """Walk through all memories, newest first: facts, and observations that the server drew from facts."""
     memories = list(bank.iter_memories())
-    return memories  # noqa: RET504
+    return memories
 
 
 def fetch(bank: Bank, memory_id: str) -> Memory:
     """Fetch one memory with all that the server knows of it."""
     memory = bank.get_memory(memory_id)
-    return memory  # noqa: RET504
+    return memory
 
 
 def break_a_rule(bank: Bank) -> None:

@@ -63,7 +63,7 @@ def bank_vcr(
     cassette_library_dir: str | PathLike[str] | None = None,
     *,
     record_mode: str = "none",
-    **options: Any,  # noqa: ANN401 - vcrpy's
+    **options: Any,
 ) -> VCR:
     """Make the `vcr.VCR` behind `cassette`, for contexts and decorators of your own; pair it with `played`.
 
