@@ -1,9 +1,10 @@
-# Everything runs in a virtual environment of its own, on a machine with only Python 3.11+, pip and make.
+# Everything runs in a virtual environment of its own, on a machine with only Python 3.11+, pip and make;
+# conformance alone needs npm too.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check live fuzz record codegen format build clean
+.PHONY: demo test check live kill fuzz conformance record codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
 	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
@@ -22,8 +23,14 @@ live: $(INSTALLED)  ## the tests that need a real server, in both generations of
 	$(BIN)/python -m harness run --protocol modern -- $(BIN)/pytest -m live
 	$(BIN)/python -m harness run --protocol legacy -- $(BIN)/pytest -m live
 
+kill: $(INSTALLED)  ## kill a real server again and again under load (ROUNDS=50 SEED=... PROTOCOL=modern)
+	PYTHONPATH=tests $(BIN)/python -m kill
+
 fuzz: $(INSTALLED)  ## the decoder against its oracle, at length
 	FUZZ_EXAMPLES=10000 $(BIN)/pytest tests/test_oracle.py
+
+conformance: $(INSTALLED)  ## the official MCP suite against our transport and endpoint; npm fetches the suite
+	$(BIN)/python tests/conformance.py
 
 record: $(INSTALLED)  ## record every cassette again, from real servers started here
 	PYTHONPATH=tests $(BIN)/python -m record
@@ -41,7 +48,7 @@ build: $(INSTALLED)  ## the wheel and the sdist, in dist/
 
 clean:
 	-$(BIN)/python -m harness stop
-	rm -rf .venv .server dist build
+	rm -rf .venv .server .conformance dist build
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -140,21 +140,28 @@ class Background:
 
     def stop(self) -> None:
         """Ask the process to end, then make it end; return when it is gone."""
-        for signum, patience in ((self.stop_signal, 20.0), (signal.SIGKILL, 10.0)):
-            told: set[int] = set()
-            deadline = time.monotonic() + patience
-            while self.alive():
-                if time.monotonic() > deadline:
-                    break
-                leader = self._leader()
-                if leader is not None and leader not in told:
-                    told.add(leader)
-                    with suppress(ProcessLookupError):
-                        os.killpg(leader, signum)
-                time.sleep(_POLL)
-            else:
-                return
-        raise HarnessError(f"The process of {self._pid_file} cannot be stopped.")
+        if not self._end(self.stop_signal, 20.0):
+            self.kill()
+
+    def kill(self) -> None:
+        """Make the process end at once, as in a crash; return when it is gone."""
+        if not self._end(signal.SIGKILL, 10.0):
+            raise HarnessError(f"The process of {self._pid_file} cannot be stopped.")
+
+    def _end(self, signum: signal.Signals, patience: float) -> bool:
+        """Signal the process, and its heir once there is one; tell whether it was gone in time."""
+        told: set[int] = set()
+        deadline = time.monotonic() + patience
+        while self.alive():
+            if time.monotonic() > deadline:
+                return False
+            leader = self._leader()
+            if leader is not None and leader not in told:
+                told.add(leader)
+                with suppress(ProcessLookupError):
+                    os.killpg(leader, signum)
+            time.sleep(_POLL)
+        return True
 
     def _leader(self) -> int | None:
         """Return whose group to signal now: the heir's once there is one, since the started process has then ended."""

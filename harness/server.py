@@ -23,7 +23,7 @@ from harness.postgres import Postgres
 from harness.processes import Background, HarnessError, exclusive, failure, run, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 HOST = "127.0.0.1"
 _PINNED = Path(__file__).resolve().parent.parent / "schemas" / "PINNED.json"
@@ -65,6 +65,7 @@ class Server:
         self._url_file = self._run / "url"
         self._api = Background(self._run, "api")
         self._models = Background(self._run, "models")
+        self._start_api: Callable[[], None] | None = None
 
     @cached_property
     def _postgres(self) -> Postgres:
@@ -98,6 +99,16 @@ class Server:
         if self._run.exists():
             with exclusive(self.directory / "lock"):
                 self._halt()
+
+    def kill(self) -> None:
+        """Kill the server as a crash would; its models and its database go on."""
+        self._api.kill()
+
+    def restart(self) -> None:
+        """Start the server again after `kill`, with the same port and data, and wait until healthy."""
+        if self._start_api is None:
+            raise HarnessError("Only the object that started a server can restart it.")
+        self._start_api()
 
     def _halt(self) -> None:
         self._url_file.unlink(missing_ok=True)
@@ -144,9 +155,14 @@ class Server:
         env = {name: value for name, value in os.environ.items() if not name.startswith("HINDSIGHT_")}
         env |= _settings(options.llm, port, database_url, models_url) | dict(options.env)
         (self._run / ".env").touch()
-        self._api.start([environment / "bin/hindsight-api"], env, self._run)
         url = f"http://{HOST}:{port}"
-        self._await_health(url)
+
+        def start_api() -> None:
+            self._api.start([environment / "bin/hindsight-api"], env, self._run)
+            self._await_health(url)
+
+        start_api()
+        self._start_api = start_api
         self._url_file.write_text(url, encoding="utf-8")
         return url
 

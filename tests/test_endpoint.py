@@ -14,6 +14,7 @@ from wire_server import (
     EVENTS,
     JSON,
     PATIENCE,
+    Generation,
     Hindsight,
     Move,
     Play,
@@ -35,7 +36,9 @@ from hindsight_bank import (
     RPCError,
     StatusError,
     UnauthorizedError,
+    jsonrpc,
 )
+from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.refusal import retry_after
 
@@ -395,6 +398,23 @@ def test_a_key_travels_with_every_request(serve: Serve, open_endpoint: OpenEndpo
         assert request.headers["accept-encoding"] == "identity"
         assert request.head.lower().count(b"the-key") == 1
         assert request.path == "/mcp/alice/"
+
+
+@pytest.mark.parametrize("generation", ["modern", "stateful"])
+def test_headers_of_one_request_travel_with_it_alone(
+    generation: Generation, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2026-07-28, Transports, "Custom Headers from Tool Parameters"; they do not outlive their request."""
+    fake = Hindsight(generation, {"recall": lambda request: fake.told(request, DONE)})
+    endpoint = open_endpoint(server := serve(fake))
+    deadline = Deadline("recall", PATIENCE)
+    mirrored = [("Mcp-Param-Region", "eu")]
+    params = {"name": "recall", "arguments": {}}
+    endpoint.request("tools/call", params, deadline, decode=jsonrpc.decode, name="recall", headers=mirrored)
+    ask(endpoint)
+    calls = [request.headers.get("mcp-param-region") for request in server.requests if request.label == "recall"]
+    assert calls == ["eu"] * (len(calls) - 1) + [None]
+    assert len(calls) == (2 if generation == "modern" else 3)
 
 
 @pytest.mark.parametrize("status", [201, 202, 204, 206, 299])

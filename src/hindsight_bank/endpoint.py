@@ -27,7 +27,8 @@ from hindsight_bank.errors import (
 from hindsight_bank.jsonrpc import Message
 from hindsight_bank.refusal import Censor, Refusal, rpc_error
 from hindsight_bank.reply import Reply
-from hindsight_bank.transport import Limits, Transport
+from hindsight_bank.resumption import Answer
+from hindsight_bank.transport import Headers, Limits, Transport
 
 Decode = Callable[[bytes], Message[Any]]
 
@@ -46,6 +47,7 @@ class _Call:
     name: str | None
     decode: Decode
     repeatable: bool
+    headers: Headers = field(repr=False)
 
 
 class Endpoint:
@@ -83,6 +85,7 @@ class Endpoint:
         decode: Decode,
         name: str | None = None,
         repeatable: bool = True,
+        headers: Headers = (),
     ) -> Message[Any]:
         """Return the response to a request; its `result` is there, an error has been raised.
 
@@ -93,9 +96,10 @@ class Endpoint:
             name: The tool's name, for the method `tools/call`.
             decode: Turns one message's JSON text into a `Message`.
             repeatable: Whether it may go out again when an idle connection turned out to be dead.
+            headers: What to send beside the protocol's own.
         """
         era = self._era or session.Stateless(self._client)
-        call = _Call(method, params, name, decode, repeatable)
+        call = _Call(method, params, name, decode, repeatable, headers)
         answer = self._exchange(era, call, deadline)
         if isinstance(answer, Refusal):
             era = self._successor(era, answer, deadline)
@@ -129,7 +133,7 @@ class Endpoint:
                 tool=call.name or call.method,
             )
         try:
-            headers = [*self._base, *era.headers(call.method, call.name)]
+            headers = [*self._base, *era.headers(call.method, call.name), *call.headers]
             with self._transport.post(headers, body, deadline, repeatable=call.repeatable) as reply:
                 return self._response(reply, request_id, era, call.decode)
         except DeadlineError as error:
@@ -146,20 +150,18 @@ class Endpoint:
                 raise ProtocolError(f"the server took a request without answering it (HTTP {reply.status})")
             return Refusal(reply.status, reply.headers, reply.refusal())
         stray = None
-        messages = jsonrpc.unbatched(reply.messages()) if era.revision == session.BATCHING else reply.messages()
-        for text in messages:
-            message = decode(text)
-            if message.answers(request_id):
-                # Read on to the end, so that the connection can be used again; what goes wrong there is not ours.
-                reply.exchange.deadline = Deadline("draining", _COURTESY)
-                with suppress(BankError):
-                    for _ in messages:
-                        pass
-                return self._checked(message)
-            if message.is_stray_error():
-                stray = message
-            elif message.method is not UNSET and message.id is not UNSET:
-                self._serve(message, era, reply.exchange.deadline)
+        resuming = [*self._base, *era.headers()] if isinstance(era, session.Session) and era.revision else None
+        with Answer(self._transport, reply, resuming) as answer:
+            messages = jsonrpc.unbatched(answer.messages()) if era.revision == session.BATCHING else answer.messages()
+            for text in messages:
+                message = decode(text)
+                if message.answers(request_id):
+                    answer.finish(messages, _COURTESY)
+                    return self._checked(message)
+                if message.is_stray_error():
+                    stray = message
+                elif message.method is not UNSET and message.id is not UNSET:
+                    self._serve(message, era, answer.reply.exchange.deadline)
         if stray is not None:
             return self._checked(stray)
         raise AnswerLostError("the answer ended without a response to the request")

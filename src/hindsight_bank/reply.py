@@ -27,6 +27,8 @@ class Reply:
         status: The HTTP status.
         headers: The headers, whatever the case of their names.
         exchange: What the socket knows of this exchange.
+        event_id: The id of the last event that came with one.
+        retry: The milliseconds that the server wants waited before the stream is resumed, if it says.
     """
 
     def __init__(
@@ -42,6 +44,8 @@ class Reply:
         self.status = status
         self.headers = headers
         self.exchange = exchange
+        self.event_id = ""
+        self.retry: int | None = None
         self._chunks = chunks
         self._close = close
         self._most_bytes = most_bytes
@@ -51,11 +55,13 @@ class Reply:
         encoding = self.headers.get("content-encoding", "identity")
         if encoding.strip().lower() != "identity":
             raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
-        media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        media_type = self._media_type()
         if media_type == JSON:
             yield _utf8(b"".join(self._counted()))
         elif media_type == EVENTS:
             for event in httpx_sse.EventSource(_Text(self._counted())).iter_sse():  # type: ignore[arg-type]  # all it uses
+                self.event_id = event.id or self.event_id
+                self.retry = self.retry if event.retry is None else event.retry
                 # An event without data primes a resumable stream; other event types are not ours.
                 if event.data and event.event in ("", "message"):
                     yield event.data.encode()
@@ -63,6 +69,10 @@ class Reply:
             raise ProtocolError(
                 f"the answer is {media_type[:60]!r}, not JSON or an event stream: is this an MCP endpoint?",
             )
+
+    def is_stream(self) -> bool:
+        """Tell whether this is a successful answer that is an event stream."""
+        return self.status == 200 and self._media_type() == EVENTS  # noqa: PLR2004 - HTTP
 
     def refusal(self) -> bytes:
         """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
@@ -87,6 +97,9 @@ class Reply:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _media_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def _counted(self) -> Iterator[bytes]:
         """Yield the body within its bound."""

@@ -112,6 +112,10 @@ class Transport:
             url = target
         return self._request("POST", url, headers, body, deadline, repeatable=repeatable)
 
+    def get(self, headers: Headers, deadline: Deadline) -> Reply:
+        """Send a GET, which resumes a stream."""
+        return self._request("GET", self.url, headers, b"", deadline, repeatable=True)
+
     def delete(self, headers: Headers, deadline: Deadline) -> Reply:
         """Send a DELETE, which ends a session."""
         return self._request("DELETE", self.url, headers, b"", deadline, repeatable=False)
