@@ -200,33 +200,3 @@ bank.close()
         server.wait_until_left()
         assert process.poll() is None
     assert process.returncode == 0
-
-
-def test_a_fork_waits_for_what_another_thread_is_loading(serve: Serve) -> None:
-    """Ours: a module lock held at fork stays held in the child, by a thread that it does not have."""
-    server = serve(echoing("modern"))
-    run(
-        server,
-        """
-import importlib
-from hindsight_bank import validation
-
-begun = threading.Event()
-load = importlib.import_module
-
-def slowly_load(name):
-    begun.set()
-    time.sleep(0.3)
-    return load(name)
-
-validation.importlib.import_module = slowly_load
-thread = threading.Thread(target=work, args=(bank, "parent"))
-thread.start()
-begun.wait()
-child = fork(lambda: (work(bank, "child"), bank.close()))
-assert "hindsight_bank._generated.get_memory" in sys.modules
-end_of(child)
-thread.join()
-bank.close()
-""",
-    )

@@ -2,8 +2,6 @@
 
 import importlib
 import itertools
-import os
-import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
@@ -15,17 +13,10 @@ import msgspec
 _MOST_PROBLEMS: Final = 5
 
 
-# A fork waits until a module is loaded: the child would inherit its lock, held by a thread that it does not have.
-_loading: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
-
-
 @cache
 def types_of(tool: str) -> ModuleType:
     """Return the generated module of a tool, loaded when the tool is first used."""
-    with _loading:
-        return importlib.import_module(f"hindsight_bank._generated.{tool}")
+    return importlib.import_module(f"hindsight_bank._generated.{tool}")
 
 
 def problem(error: msgspec.ValidationError, shape: Any = None) -> str:
@@ -42,8 +33,7 @@ def problem(error: msgspec.ValidationError, shape: Any = None) -> str:
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:
     """Return what keeps `schema` from being a JSON Schema by which something can be judged, None if nothing does."""
-    with _loading:
-        import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
 
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -66,9 +56,8 @@ def _references(schema: Any) -> Iterator[str]:
 
 def violations(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each way in which `value` breaks `schema`; references open no connection."""
-    with _loading:
-        import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
-        import referencing  # noqa: PLC0415 - comes with it
+    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+    import referencing  # noqa: PLC0415 - comes with it
 
     validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
     try:
