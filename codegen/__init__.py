@@ -1,1 +1,1 @@
-"""The workshop: turns schemas/ into src/hindsight_bank/_generated/. Never imported by the package, never shipped."""
+"""The workshop: turns schemas/ into src/hindsight_bank/_generated/. Never imported by the package, not in the wheel."""

@@ -291,3 +291,13 @@ def test_an_answer_pickles_and_copies_equal(tool: str) -> None:
     """Ours: results go through queues and caches."""
     built = read(tool, structured(tool))
     assert pickle.loads(pickle.dumps(built)) == copy.deepcopy(built) == built  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("tool", "nothing"), [("recall", {"results": []}), ("list_memories", {"items": []}), ("reflect", {"text": ""})]
+)
+def test_an_empty_answer_that_calls_itself_an_error_is_one(tool: str, nothing: dict[str, Any]) -> None:
+    """Public report: hindsight #2695: `status` says it, beside an answer that would be an empty success."""
+    answer = ANSWERS[tool] | nothing | {"status": "error", "message": "boom"}
+    result = {"structuredContent": answer, "content": text(json.dumps(answer))}
+    assert failure(tool, result, ToolError).message == "boom"

@@ -263,3 +263,13 @@ def test_a_write_refused_with_its_session_stays_refused_when_no_new_one_comes(
     with pytest.raises(BankError) as caught:
         bank.retain("x")
     assert caught.value.outcome == "refused"
+
+
+def test_a_forked_child_does_not_end_the_session_of_its_parent(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """Ours: not even when a call was in flight in the thread that forked, and fails in the child."""
+    endpoint = open_endpoint(server := serve(fake_server("stateful")))
+    ask(endpoint)
+    before = list(server.log)
+    endpoint._process = -1
+    endpoint.close()
+    assert server.log == before

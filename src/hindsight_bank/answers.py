@@ -86,8 +86,11 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:
     if result.isError:
         raise _tool_error(tool, *_reason(b"", result.content), clean)
     built: Any = result.structuredContent
+    text = _text(result.content)
     if built is UNSET or built is None:
-        built = _from_text(tool, _text(result.content), clean)
+        built = _from_text(tool, text, clean)
+    if _is_empty(built) and (fault := _fault((text or "").encode())) is not None:
+        raise _tool_error(tool, *fault, clean)
     return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
 
 
@@ -99,6 +102,11 @@ def conform(value: Any, schema: Mapping[str, Any]) -> None:
             tool="reflect",
             problems=problems,
         )
+
+
+def _is_empty(built: Any) -> bool:
+    """Tell whether an answer holds nothing, as one does that comes with `"status": "error"`."""
+    return any(getattr(built, name, None) in ((), "") for name in ("results", "items", "text"))
 
 
 @cache

@@ -59,11 +59,11 @@ class ServerSchema:
     def __init__(self, tool: str, text: Raw) -> None:
         try:
             self._schema = msgspec.json.decode(text, type=dict[str, Any])
+            self._same = _canonical_sha256(self._schema) == INPUT_SHA256[tool]
         except (msgspec.DecodeError, RecursionError):
             raise ProtocolError(f"the server lists {tool} with an inputSchema that is no JSON object") from None
         properties = self._schema.get("properties")
         self.names = frozenset(properties if isinstance(properties, dict) else ())
-        self._same = _canonical_sha256(self._schema) == INPUT_SHA256[tool]
         self._tool = tool
 
     def judge(self, arguments: Mapping[str, Any], server: str) -> None:

@@ -132,7 +132,8 @@ class Connection:
                     self._link.calls += 1
                     return self._link
             self._backoff.wait(deadline)
-            if not self._connecting.acquire(timeout=deadline.remaining()):
+            connecting = self._connecting  # a fork meanwhile gives the child another
+            if not connecting.acquire(timeout=deadline.remaining()):
                 raise deadline.error("not_sent")
             try:
                 if self._link is None and not self._closed and not self._backoff.delay():
@@ -140,7 +141,7 @@ class Connection:
                     if self._closed:  # meanwhile
                         self.close()
             finally:
-                self._connecting.release()
+                connecting.release()
 
     def _release(self, link: Link) -> None:
         with self._lock:

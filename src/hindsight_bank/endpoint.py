@@ -6,6 +6,7 @@ by one thread while the others wait. Beyond that the transport alone sends again
 """
 
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -69,6 +70,7 @@ class Endpoint:
         self._ids = itertools.count(1)
         self._era: session.Era | None = None
         self._opening = threading.Lock()
+        self._process = os.getpid()
         self.server = ""
 
     @property
@@ -113,7 +115,8 @@ class Endpoint:
     def close(self, *, hasty: bool = False) -> None:
         """End the session, quietly, and close the connections; be hasty where the server is in doubt."""
         with suppress(BankError):
-            if isinstance(self._era, session.Session) and self._era.id is not None:
+            ours = self._process == os.getpid()  # a forked child never ends its parent's session
+            if ours and isinstance(self._era, session.Session) and self._era.id is not None:
                 self._delete(self._era, _COURTESY if hasty else _PATIENCE)
         self._transport.close()
 
@@ -138,7 +141,7 @@ class Endpoint:
                 return self._response(reply, request_id, era, call.decode)
         except DeadlineError as error:
             # Closing the connection cancels in 2026-07-28; the 2025 revisions want to be told (Cancellation).
-            if isinstance(era, session.Session) and error.outcome == "unknown":
+            if isinstance(era, session.Session) and error.outcome == "unknown" and self._process == os.getpid():
                 with suppress(BankError):
                     cancelled = {"requestId": request_id, "reason": "the caller's deadline passed"}
                     self._notify(era, "notifications/cancelled", cancelled, Deadline("cancelling", _COURTESY))
