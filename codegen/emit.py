@@ -13,8 +13,11 @@ PACKAGE = "hindsight_bank._generated"
 WIDTH = 120
 GENERATED = "Generated; do not edit. `python -m codegen` makes this file"
 
+# Beside an answer, Hindsight's word for a failure; a property of the answer only where a schema says so.
+STATUS = "status"
+
 STANDARD = {"typing": ("Annotated", "Any", "Literal", "Required", "TypedDict")}
-LIBRARIES = {"attrs": ("field", "frozen"), "msgspec": ("Meta", "Struct")}
+LIBRARIES = {"attrs": ("field", "frozen"), "msgspec": ("Meta", "Raw", "Struct")}
 
 READING = f'''"""How some JSON values read in Python.
 
@@ -53,9 +56,13 @@ def files(modules: tuple[Module, ...]) -> dict[str, str]:
 
 
 def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
-    """Name the classes that msgspec cannot decode directly, since it renames no fields of attrs classes."""
+    """Name the classes that have a twin for the wire.
+
+    msgspec renames no fields of attrs classes, and what a `status` says of a failure is no part of the answer.
+    """
     classes = [made for module in modules for made in module.classes]
     found = {made.name for made in classes if any(field.name != field.wire for field in made.fields)}
+    found |= {made.name for module in modules for made in module.classes if _has_status_aside(made, module.tool)}
     while more := {made.name for made in classes if made.names() & found} - found:
         found |= more
     if shared := found.intersection(made.name for module in modules if not module.tool for made in module.classes):
@@ -63,6 +70,10 @@ def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
             f"types/: keys that are no identifiers are only understood in tools/: {', '.join(sorted(shared))}"
         )
     return frozenset(found)
+
+
+def _has_status_aside(made: Class, tool: Tool | None) -> bool:
+    return tool is not None and made.name == tool.answer and all(field.wire != STATUS for field in made.fields)
 
 
 def _package(modules: tuple[Module, ...], homes: dict[str, str]) -> str:
@@ -77,7 +88,7 @@ def _table(name: str, rows: dict[str, str]) -> list[str]:
 
 
 def _module(module: Module, homes: dict[str, str], twins: frozenset[str]) -> str:
-    blocks = [block for made in module.classes for block in _class_and_twin(made, twins)]
+    blocks = [block for made in module.classes for block in _class_and_twin(made, module.tool, twins)]
     if module.tool:
         blocks += _tool(module.tool, twins)
     code = "\n\n\n".join("\n".join(block) for block in blocks)
@@ -104,12 +115,12 @@ def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
             yield "\n".join(lines)
 
 
-def _class_and_twin(made: Class, twins: frozenset[str]) -> Iterator[list[str]]:
+def _class_and_twin(made: Class, tool: Tool | None, twins: frozenset[str]) -> Iterator[list[str]]:
     yield _class(made)
     if setters := [f'{_setter(made, each)} = setter({made.name}, "{each.name}")' for each in made.fields if each.empty]:
         yield setters
     if made.name in twins:
-        yield _twin(made, twins)
+        yield _twin(made, twins, status=_has_status_aside(made, tool))
 
 
 def _class(made: Class) -> list[str]:
@@ -160,7 +171,7 @@ def _setter(made: Class, field: Field) -> str:
     return f"_set_{made.name.lower()}_{field.name}"
 
 
-def _twin(made: Class, twins: frozenset[str]) -> list[str]:
+def _twin(made: Class, twins: frozenset[str], *, status: bool) -> list[str]:
     renamed = {field.name: field.wire for field in made.fields if field.name != field.wire}
     rename = f", rename={json.dumps(renamed)}" if renamed else ""
     return [
@@ -168,6 +179,7 @@ def _twin(made: Class, twins: frozenset[str]) -> list[str]:
         f'    """{made.name} as it comes over the wire."""',
         "",
         *(f"    {each.name}: {attribute(each, twins)}{_default(each)}" for each in made.fields),
+        *([f"    {STATUS}: Raw = Raw()"] if status else ()),
         "",
         f"    def build(self) -> {made.name}:",
         f"        return {made.name}(",

@@ -293,11 +293,70 @@ def test_an_answer_pickles_and_copies_equal(tool: str) -> None:
     assert pickle.loads(pickle.dumps(built)) == copy.deepcopy(built) == built  # noqa: S301
 
 
+@every_tool
+@pytest.mark.parametrize("status", ['"error"', '"err\\u006fr"', ' "error" '])
+@pytest.mark.parametrize("with_text", [True, False])
+def test_a_complete_answer_that_calls_itself_an_error_is_one(tool: str, status: str, *, with_text: bool) -> None:
+    """Public report: hindsight #2695: `status` says it, beside an answer that would be a success."""
+    whole = json.dumps(ANSWERS[tool] | {"status": "S", "message": "boom"}).replace('"S"', status)
+    content = json.dumps(text(whole)) if with_text else "[]"
+    assert failure(tool, f'{{"structuredContent":{whole},"content":{content}}}', ToolError).message == "boom"
+    assert failure(tool, {"content": text(whole)}, ToolError).message == "boom"
+
+
+@pytest.mark.parametrize("tool", sorted(ANSWERS.keys() - {"retain"}))
+@pytest.mark.parametrize("status", [None, "ok", "errors", "", 5, ["error"], {"error": 1}, "Error"])
+def test_another_status_is_a_key_like_any_other(tool: str, status: Any) -> None:
+    """Ours: keys of tomorrow are ignored; only Hindsight's own word for a failure is one."""
+    assert read(tool, structured(tool, status=status)) == read(tool, structured(tool))
+
+
+@every_tool
 @pytest.mark.parametrize(
-    ("tool", "nothing"), [("recall", {"results": []}), ("list_memories", {"items": []}), ("reflect", {"text": ""})]
+    "broken",
+    [
+        '\ufeff{"text": "s3cret"}',
+        '\ufeff{"text": "s3cret',
+        '```json\n{"text": "s3cret"}\n```',
+        "```\ns3cret\n```",
+        '({"text": "s3cret"})',
+        ')]}\'\n["s3cret"]',
+        'Here it is: {"text": "s3cret"}',
+        'text": "s3cret", "id": "1"}',
+        '"s3cret',
+        "'{s3cret'",
+        "<html>s3cret</html>\ufeff{",
+        "([s3cret])",
+    ],
 )
-def test_an_empty_answer_that_calls_itself_an_error_is_one(tool: str, nothing: dict[str, Any]) -> None:
-    """Public report: hindsight #2695: `status` says it, beside an answer that would be an empty success."""
-    answer = ANSWERS[tool] | nothing | {"status": "error", "message": "boom"}
-    result = {"structuredContent": answer, "content": text(json.dumps(answer))}
-    assert failure(tool, result, ToolError).message == "boom"
+def test_an_answer_that_is_broken_json_is_not_quoted(tool: str, broken: str) -> None:
+    """Ours: a broken answer's content is never put into the error."""
+    error = failure(tool, {"content": text(broken)}, ProtocolError)
+    assert "s3cret" not in str(error)
+    assert error.outcome == "unknown"
+
+
+@every_tool
+@pytest.mark.parametrize(
+    ("flag", "outcome"), [({"isError": True}, "refused"), ({}, "unknown"), ({"isError": False}, "unknown")]
+)
+def test_only_is_error_proves_that_a_sentence_is_a_refusal(tool: str, flag: dict[str, Any], outcome: str) -> None:
+    """Ours: a retain answered by "Fact stored" must not be repeated; public report: mcp-gsc #53."""
+    for sentence in ("Fact stored successfully", "Error: x", "Bank 'x' not found", "Unknown tool: 'x'"):
+        with pytest.raises(BankError) as caught:
+            read(tool, {"content": text(sentence)} | flag)
+        assert caught.value.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ('{"code":' + "[" * 500 + "]" * 500 + ',"message":"boom"}', "boom"),
+        ("[" + "[]," * 5000 + "0]", SILENT),
+        ('"' + "x" * 5000 + '"', "x" * 5000),
+        ('{"message":5}', '{"message": 5}'),
+    ],
+)
+def test_an_error_is_read_no_further_than_it_helps(fault: str, said: str) -> None:
+    """Ours: what a server puts where a sentence should be is not built without bound."""
+    assert failure("get_bank", '{"structuredContent":{"error":' + fault + "}}", ToolError).message == said

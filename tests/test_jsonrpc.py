@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from hindsight_bank import jsonrpc
+from hindsight_bank import answers, jsonrpc
 from hindsight_bank.errors import ProtocolError
 from hindsight_bank.jsonrpc import Message
 
@@ -116,7 +116,11 @@ BROKEN = {
     "a version as a number": b'{"jsonrpc":2.0,"id":1,"result":{}}',
     "a version and a line end": b'{"jsonrpc":"2.0\\n","id":1,"result":{}}',
     "an error that is a string": message('"id":1,"error":"boom"'),
-    "an error that is null": message('"id":1,"result":{},"error":null'),
+    "neither, but a null": message('"id":1,"error":null,"method":5'),
+    "a code beyond all reason": message(f'"id":1,"error":{{"code":{"9" * 4000}}}'),
+    "a number beyond a double that nobody reads": message('"id":1,"_meta":{"x":[-1E+999]},"result":{}'),
+    "the same in a result": message('"id":1,"result":{"x":1e400}'),
+    "the same in many digits": message(f'"id":1,"result":{{"x":{"9" * 400}}}'),
     "a code that is text": message('"id":1,"error":{"code":"-32600"}'),
     "a code that is a fraction": message('"id":1,"error":{"code":-32600.0}'),
     "no code": message('"id":1,"error":{"message":"x"}'),
@@ -132,6 +136,50 @@ def test_what_is_no_message_is_a_protocol_error_and_nothing_else(text: bytes) ->
         jsonrpc.decode(text)
     assert caught.value.__cause__ is None
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ['"1e999"', '"\\"1e999"', "1e308", "1e-999", "-1.5E+300", '"99e9999', '{"e999":1}', "9" * 308]
+)
+def test_a_number_that_a_double_holds_and_a_string_that_is_none_are_read(text: str) -> None:
+    """RFC 8259, section 6: what overflows is no number to agree on; all else is."""
+    closed = text + '"' if text == '"99e9999' else text
+    assert jsonrpc.decode(message(f'"id":1,"result":{closed}')).answers(1)
+
+
+def test_an_error_of_null_beside_a_result_is_none() -> None:
+    """JSON-RPC 2.0, section 5, leaves it out; widespread servers write null, and mean success."""
+    decoded = jsonrpc.decode(message('"id":1,"result":{},"error":null'))
+    assert decoded.error is UNSET
+    assert decoded.result == Raw(b"{}")
+
+
+@pytest.mark.parametrize("data", ["[" * 400 + "]" * 400, f'"{"x" * 20_000}"', "[" + "[]," * 9000 + "0]"])
+def test_data_beyond_all_reason_are_not_built(data: str) -> None:
+    """Ours: an error is raised whatever its sender adds; deep or large additions are left out."""
+    error = jsonrpc.decode(message(f'"id":1,"error":{{"code":-1,"message":"boom","data":{data}}}')).error
+    assert isinstance(error, jsonrpc.Error)
+    assert error.message == "boom"
+    assert error.data is None or len(data) < 2000
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", '{"a":1}', "1", '""', "[[]]", '"\\\\"', "null"])
+def test_json_that_is_many_times_its_size_in_memory_is_refused_unbuilt(value: str) -> None:
+    """Ours: a list takes 56 bytes of memory and two of text; what is bounded is the memory."""
+    bomb = message(f'"id":1,"result":[{",".join([value] * (2**21 // len(value)))}]')
+    for decode in (jsonrpc.decode, answers.decoder("recall")):
+        with pytest.raises(ProtocolError, match="smaller values"):
+            decode(bomb)
+    with pytest.raises(ProtocolError, match="smaller values"):
+        list(jsonrpc.unbatched([f"[{bomb.decode()}]".encode()]))
+
+
+@pytest.mark.parametrize("text", ["[{,]" * 2**19, "\\\\" * 2**20, '\\",[[[[' * 2**18])
+def test_brackets_and_commas_in_a_text_weigh_nothing(text: str) -> None:
+    """Ours: memories may be source code."""
+    large = message(f'"id":1,"result":"{text}"')
+    assert len(large) > 2**20
+    assert jsonrpc.decode(large).answers(1)
 
 
 @given(st.binary() | st.text().map(str.encode))

@@ -2,6 +2,9 @@
 
 msgspec decodes the whole envelope in one pass, straight into the types generated from our schemas. What does not fit is
 looked at once more, and becomes what the tool said (`ToolError`) or what broke (`AnswerError`, `ProtocolError`).
+
+The answer of a result is its structuredContent, else its first text. Whatever the tool, it tells of a failure where the
+result has `isError`, or the answer an `error` other than null, or the `status` "error".
 """
 
 import json
@@ -23,6 +26,11 @@ Clean = Callable[[str], str]
 
 _MISSING: Final = re.compile(r"\b(bank|memory)(?: (?:'[^']*'|\S+))? (?:not found|does not exist)\b", re.IGNORECASE)
 _UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
+# Broken JSON, fenced or with a preface, holds memories; a sentence in place of an answer does not look like this.
+_DATA: Final = re.compile(r'^\W*[\[({`"\ufeff]|[{}]|"\s*:')
+
+# What is decoded of a value that a server puts where we want a sentence, in bytes.
+_MOST_FAULT: Final = 4096
 
 
 class ToolResult(msgspec.Struct, Generic[T]):
@@ -53,9 +61,16 @@ class _Block(msgspec.Struct):
 class _Fault(msgspec.Struct):
     """The ways in which Hindsight says inside a result that a tool failed."""
 
-    error: Any = None
-    status: Any = None
-    message: Any = None
+    error: Raw = Raw(b"null")
+    status: Raw = Raw(b"null")
+    message: Raw = Raw(b"null")
+
+
+class _Detail(msgspec.Struct):
+    """An error that is more than a sentence."""
+
+    message: str
+    code: Raw = Raw(b"null")
 
 
 def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
@@ -63,10 +78,13 @@ def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
     typed = _typed_decoder(tool)
 
     def decode(text: bytes) -> Message[Any]:
+        jsonrpc.check_weight(text)
         try:
-            return typed.decode(text)
+            message = typed.decode(text)
         except (msgspec.DecodeError, RecursionError):
             return jsonrpc.decode(text)
+        # What it says of its failure is where no schema looks.
+        return jsonrpc.decode(text) if _says_error(getattr(message.result, "structuredContent", None)) else message
 
     return decode
 
@@ -86,11 +104,8 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:
     if result.isError:
         raise _tool_error(tool, *_reason(b"", result.content), clean)
     built: Any = result.structuredContent
-    text = _text(result.content)
     if built is UNSET or built is None:
-        built = _from_text(tool, text, clean)
-    if _is_empty(built) and (fault := _fault((text or "").encode())) is not None:
-        raise _tool_error(tool, *fault, clean)
+        built = _from_text(tool, _text(result.content), clean)
     return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
 
 
@@ -104,9 +119,10 @@ def conform(value: Any, schema: Mapping[str, Any]) -> None:
         )
 
 
-def _is_empty(built: Any) -> bool:
-    """Tell whether an answer holds nothing, as one does that comes with `"status": "error"`."""
-    return any(getattr(built, name, None) in ((), "") for name in ("results", "items", "text"))
+def _says_error(built: Any) -> bool:
+    """Tell whether an answer that fits its schema calls itself an error."""
+    status = getattr(built, "status", b"")
+    return len(status) > 0 and _scalar(status) == "error"
 
 
 @cache
@@ -120,10 +136,15 @@ def _from_text(tool: str, text: str | None, clean: Clean) -> Any:
     """Build the answer from the text block, for servers without structuredContent."""
     if not text:
         raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")
+    payload = text.encode()
+    jsonrpc.check_weight(payload)
     try:
-        return msgspec.json.decode(text, type=types_of(tool).Answer)
+        built: Any = msgspec.json.decode(payload, type=types_of(tool).Answer)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _payload_error(tool, text.encode(), error, clean) from None
+        raise _payload_error(tool, payload, error, clean) from None
+    if _says_error(built):
+        raise _tool_error(tool, *_reason(payload, Raw()), clean)
+    return built
 
 
 def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
@@ -137,6 +158,8 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
     payload = bytes(result.structuredContent)
     if result.isError:
         return _tool_error(tool, *_reason(payload, result.content), clean)
+    if (fault := _fault(payload)) is not None:
+        return _tool_error(tool, *fault, clean)
     try:
         msgspec.json.decode(payload, type=types_of(tool).Answer)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -153,10 +176,13 @@ def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | Recur
     if isinstance(error, msgspec.ValidationError):
         broken = problem(error, types_of(tool).Answer)
         return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
-    if payload.lstrip().startswith((b"{", b"[", b'"')):
+    text = payload.decode()
+    if _DATA.search(text):
         return jsonrpc.malformed(error)
-    # A sentence where a value should be: servers say so when a tool fails.
-    return _tool_error(tool, payload.decode(), None, clean)
+    # A sentence where a value should be: servers say so when a tool fails. Whether it ran, only isError would tell.
+    said = _tool_error(tool, text, None, clean)
+    said.outcome = "unknown"
+    return said
 
 
 def _reason(structured: bytes, content: Raw) -> tuple[str, str | None]:
@@ -171,15 +197,31 @@ def _fault(payload: bytes) -> tuple[str, str | None] | None:
         fault = msgspec.json.decode(payload, type=_Fault)
     except (msgspec.DecodeError, RecursionError):
         return None
-    error = fault.error
-    if isinstance(error, dict) and isinstance(error.get("message"), str):
-        code = error.get("code")
-        return error["message"], code if isinstance(code, str) else None
-    if error is not None:
-        return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False), None
-    if fault.status == "error":
-        return fault.message if isinstance(fault.message, str) else "", None
+    if fault.error != Raw(b"null"):
+        return _told(fault.error)
+    if _scalar(fault.status) == "error":
+        return _scalar(fault.message) or "", None
     return None
+
+
+def _told(error: Raw) -> tuple[str, str | None]:
+    """Return the sentence and the code of an `error`, whatever it is."""
+    if (sentence := _scalar(error)) is not None:
+        return sentence, None
+    try:
+        detail = msgspec.json.decode(error, type=_Detail)
+    except (msgspec.DecodeError, RecursionError):
+        short = len(bytes(error)) <= _MOST_FAULT
+        return json.dumps(msgspec.json.decode(error), ensure_ascii=False) if short else "", None
+    return detail.message, _scalar(detail.code)
+
+
+def _scalar(text: Raw | bytes) -> str | None:
+    """Return the string that JSON text is, None if it is none."""
+    try:
+        return msgspec.json.decode(text, type=str)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def _text(content: Raw) -> str | None:

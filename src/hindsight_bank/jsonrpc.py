@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from math import isinf
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -18,12 +19,31 @@ METHOD_NOT_FOUND: Final = -32601
 Id = int | float | str | bool | None
 
 
+# Beyond this many bytes, JSON is weighed before it is built, and the data of an error are not built at all.
+_LIGHT: Final = 2**20
+_MOST_DATA: Final = 2**14
+# On average a value, and each bracket counts for four, has at least so many bytes in any answer seen, by far.
+_LEAST_BYTES: Final = 6
+_BRACKET: Final = 4
+_MOST_PLAIN_DIGITS: Final = 308
+
+
 class Error(msgspec.Struct):
     """The error member of a response."""
 
-    code: int
+    code: Annotated[int, Meta(ge=-(2**53), le=2**53)]
     message: str = ""
-    data: Any = None
+    text: Raw = msgspec.field(name="data", default=Raw(b"null"))
+
+    @property
+    def data(self) -> Any:
+        """What the sender adds; None if it is beyond all reason."""
+        if len(bytes(self.text)) > _MOST_DATA:
+            return None
+        try:
+            return msgspec.json.decode(self.text)
+        except (msgspec.DecodeError, RecursionError):
+            return None
 
 
 class Message(msgspec.Struct, Generic[R]):
@@ -37,7 +57,12 @@ class Message(msgspec.Struct, Generic[R]):
     id: Id | UnsetType = UNSET
     method: str | UnsetType = UNSET
     result: R | UnsetType = UNSET
-    error: Error | UnsetType = UNSET
+    error: Error | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        # JSON-RPC 2.0 leaves the member out of a success; many servers write null.
+        if self.error is None:
+            self.error = UNSET
 
     def answers(self, request_id: int) -> bool:
         """Tell whether this is the response to our request; presence of `method` decides before the id does."""
@@ -48,6 +73,10 @@ class Message(msgspec.Struct, Generic[R]):
         return self.method is UNSET and self.error is not UNSET and type(self.id) is not int
 
 
+_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
+_STRING_OR_MARK: Final = re.compile(_STRING + rb"|[,\[{]", re.DOTALL)
+_WEIGHTS: Final = {b",": 1, b"[": _BRACKET, b"{": _BRACKET}
+_STRING_OR_NUMBER: Final = re.compile(_STRING + rb"|(-?[0-9][-+.0-9eE]*+)", re.DOTALL)
 _BATCH: Final = re.compile(rb"\s*\[")
 _generic: Final = msgspec.json.Decoder(Message[Raw])
 
@@ -69,12 +98,34 @@ def response(request_id: Id, **member: Any) -> bytes:
 
 def decode(text: bytes) -> Message[Raw]:
     """Decode any one message and leave its result as JSON text."""
+    check_weight(text)
     try:
-        return _generic.decode(text)
+        message = _generic.decode(text)
     except msgspec.ValidationError as error:
         raise ProtocolError(f"the answer is not a JSON-RPC message: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise malformed(error) from None
+    if any(_overflows(found[1]) for found in _STRING_OR_NUMBER.finditer(text) if found[1]):
+        raise ProtocolError("the answer is malformed: it holds a number beyond what a double can hold")
+    return message
+
+
+def _overflows(number: bytes) -> bool:
+    """Tell whether a double cannot hold a number, which the decoder does not look into where it skips it."""
+    return (len(number) > _MOST_PLAIN_DIGITS or b"e" in number or b"E" in number) and isinf(float(number))
+
+
+def check_weight(text: bytes) -> None:
+    """Refuse JSON that would be many times its size in memory, since it is made of all but empty values."""
+    if len(text) <= _LIGHT:
+        return
+    most = len(text) // _LEAST_BYTES
+    if text.count(b",") + _BRACKET * (text.count(b"{") + text.count(b"[")) <= most:
+        return
+    for found in _STRING_OR_MARK.finditer(text):
+        most -= _WEIGHTS.get(found[0], 0)
+        if most < 0:
+            raise ProtocolError("the answer is made of more and smaller values than any answer of Hindsight's")
 
 
 def unbatched(texts: Iterable[bytes]) -> Iterator[bytes]:
@@ -84,6 +135,7 @@ def unbatched(texts: Iterable[bytes]) -> Iterator[bytes]:
             yield text
             continue
         try:
+            check_weight(text)
             yield from map(bytes, msgspec.json.decode(text, type=list[Raw]))
         except (msgspec.DecodeError, RecursionError) as error:
             raise malformed(error) from None

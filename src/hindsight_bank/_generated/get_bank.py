@@ -8,6 +8,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from typing import TypedDict
 
 from attrs import field, frozen
+from msgspec import Raw, Struct
 
 
 @frozen(kw_only=True)
@@ -43,7 +44,26 @@ class BankProfile:
     error: None = field(default=None, repr=False, eq=False)
 
 
-Answer = BankProfile
+class _BankProfile(Struct, frozen=True, kw_only=True):
+    """BankProfile as it comes over the wire."""
+
+    bank_id: str
+    name: str
+    disposition: Disposition
+    mission: str
+    error: None = None
+    status: Raw = Raw()
+
+    def build(self) -> BankProfile:
+        return BankProfile(
+            bank_id=self.bank_id,
+            name=self.name,
+            disposition=self.disposition,
+            mission=self.mission,
+        )
+
+
+Answer = _BankProfile
 
 
 class Arguments(TypedDict, total=False):

@@ -8,6 +8,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from typing import Any, Required, TypedDict
 
 from attrs import field, frozen
+from msgspec import Raw, Struct
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
@@ -113,7 +114,64 @@ _set_memory_source_memory_ids = setter(Memory, "source_memory_ids")
 _set_memory_source_memories = setter(Memory, "source_memories")
 
 
-Answer = Memory
+class _Memory(Struct, frozen=True, kw_only=True):
+    """Memory as it comes over the wire."""
+
+    id: str
+    text: str
+    context: str
+    date: str
+    type: str
+    mentioned_at: Timestamp | None
+    occurred_start: Timestamp | None
+    occurred_end: Timestamp | None
+    entities: OrEmpty[tuple[str, ...]]
+    document_id: str | None
+    chunk_id: str | None
+    tags: OrEmpty[tuple[str, ...]]
+    metadata: OrEmpty[dict[str, Any]] = {}
+    observation_scopes: str | tuple[Any, ...] | None = None
+    state: str | None = None
+    invalidation_reason: str | None = None
+    invalidated_at: Timestamp | None = None
+    edited_at: Timestamp | None = None
+    consolidated_at: Timestamp | None = None
+    consolidation_failed_at: Timestamp | None = None
+    history: OrEmpty[tuple[Any, ...]] = ()
+    source_memory_ids: OrEmpty[tuple[str, ...]] = ()
+    source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
+    error: None = None
+    status: Raw = Raw()
+
+    def build(self) -> Memory:
+        return Memory(
+            id=self.id,
+            text=self.text,
+            context=self.context,
+            date=self.date,
+            type=self.type,
+            mentioned_at=self.mentioned_at,
+            occurred_start=self.occurred_start,
+            occurred_end=self.occurred_end,
+            entities=self.entities,
+            document_id=self.document_id,
+            chunk_id=self.chunk_id,
+            tags=self.tags,
+            metadata=self.metadata,
+            observation_scopes=self.observation_scopes,
+            state=self.state,
+            invalidation_reason=self.invalidation_reason,
+            invalidated_at=self.invalidated_at,
+            edited_at=self.edited_at,
+            consolidated_at=self.consolidated_at,
+            consolidation_failed_at=self.consolidation_failed_at,
+            history=self.history,
+            source_memory_ids=self.source_memory_ids,
+            source_memories=self.source_memories,
+        )
+
+
+Answer = _Memory
 
 
 class Arguments(TypedDict, total=False):

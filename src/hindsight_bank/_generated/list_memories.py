@@ -8,7 +8,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from typing import Annotated, Any, Literal, TypedDict
 
 from attrs import field, frozen
-from msgspec import Meta
+from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
 
@@ -98,7 +98,26 @@ class MemoryPage:
     error: None = field(default=None, repr=False, eq=False)
 
 
-Answer = MemoryPage
+class _MemoryPage(Struct, frozen=True, kw_only=True):
+    """MemoryPage as it comes over the wire."""
+
+    items: tuple[MemoryItem, ...]
+    total: int
+    limit: int
+    offset: int
+    error: None = None
+    status: Raw = Raw()
+
+    def build(self) -> MemoryPage:
+        return MemoryPage(
+            items=self.items,
+            total=self.total,
+            limit=self.limit,
+            offset=self.offset,
+        )
+
+
+Answer = _MemoryPage
 
 
 class Arguments(TypedDict, total=False):

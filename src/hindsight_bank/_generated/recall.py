@@ -10,7 +10,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from attrs import field, frozen
-from msgspec import Meta
+from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.fact import Fact
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
@@ -89,7 +89,30 @@ class RecallResult:
     error: None = field(default=None, repr=False, eq=False)
 
 
-Answer = RecallResult
+class _RecallResult(Struct, frozen=True, kw_only=True):
+    """RecallResult as it comes over the wire."""
+
+    results: tuple[Fact, ...]
+    trace: dict[str, Any] | None
+    entities: dict[str, Entity] | None
+    chunks: dict[str, Chunk] | None
+    source_facts: dict[str, Fact] | None
+    source_facts_truncated: bool | None = None
+    error: None = None
+    status: Raw = Raw()
+
+    def build(self) -> RecallResult:
+        return RecallResult(
+            results=self.results,
+            trace=self.trace,
+            entities=self.entities,
+            chunks=self.chunks,
+            source_facts=self.source_facts,
+            source_facts_truncated=self.source_facts_truncated,
+        )
+
+
+Answer = _RecallResult
 
 
 class Arguments(TypedDict, total=False):

@@ -11,7 +11,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from attrs import field, frozen
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.directive import Directive
 from hindsight_bank._generated.fact import Fact
@@ -189,6 +189,7 @@ class _ReflectResult(Struct, frozen=True, kw_only=True):
     llm_trace: OrEmpty[tuple[LLMCall, ...]] = ()
     directives_applied: OrEmpty[tuple[Directive, ...]] = ()
     error: None = None
+    status: Raw = Raw()
 
     def build(self) -> ReflectResult:
         return ReflectResult(
