@@ -235,6 +235,7 @@ def _text(content: Raw) -> str | None:
 
 def _tool_error(tool: str, message: str, code: str | None, clean: Clean) -> BankError:
     sentence = clean(message) or "the tool failed without saying why"
+    code = code and clean(code)
     if _UNKNOWN_TOOL.match(message):
         return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
     if found := _MISSING.search(message):

@@ -17,6 +17,7 @@ from attrs import field, frozen
 from msgspec import UNSET
 
 from hindsight_bank import jsonrpc, session
+from hindsight_bank.censor import Censor
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import (
     AnswerLostError,
@@ -26,7 +27,7 @@ from hindsight_bank.errors import (
     ProtocolError,
 )
 from hindsight_bank.jsonrpc import Message
-from hindsight_bank.refusal import Censor, Refusal, rpc_error
+from hindsight_bank.refusal import Refusal, rpc_error
 from hindsight_bank.reply import Reply
 from hindsight_bank.resumption import Answer
 from hindsight_bank.transport import Headers, Limits, Transport
@@ -170,7 +171,7 @@ class Endpoint:
         raise AnswerLostError("the answer ended without a response to the request")
 
     def _checked(self, message: Message[Any]) -> Message[Any]:
-        if message.error is not UNSET:
+        if isinstance(message.error, jsonrpc.Error):
             raise rpc_error(message.error, self._censor)
         if message.result is UNSET:
             raise ProtocolError("the response has neither a result nor an error")

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from hindsight_bank import answers, arguments, jsonrpc
+from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import IncompatibleServer, NotFoundError
@@ -16,6 +17,14 @@ TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "g
 
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
+# In bytes; real ones have about 60.
+_LONGEST_INFO: Final = 4096
+
+
+class _Meta(msgspec.Struct):
+    """What we read of `_meta`."""
+
+    server: Raw = msgspec.field(name=SERVER_INFO, default=Raw(b"null"))
 
 
 class _Page(msgspec.Struct):
@@ -23,7 +32,17 @@ class _Page(msgspec.Struct):
 
     tools: list[arguments.ServerTool]
     nextCursor: str | None = None
-    meta: dict[str, Any] = msgspec.field(name="_meta", default={})
+    meta: _Meta | None = msgspec.field(name="_meta", default=None)
+
+    def server(self) -> str:
+        """Return what the server calls itself here, if it does."""
+        text = self.meta.server if self.meta else Raw()
+        if not 0 < len(text) <= _LONGEST_INFO:
+            return ""
+        try:
+            return server_label(msgspec.json.decode(text))
+        except (msgspec.DecodeError, RecursionError):
+            return ""
 
 
 class Link:
@@ -41,15 +60,17 @@ class Link:
     def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:
         """Call a tool with judged arguments and return its typed answer."""
         self.tools[tool].judge(given, self.server)
-        message = self.endpoint.request(
-            "tools/call",
-            {"name": tool, "arguments": given},
-            deadline,
-            name=tool,
-            decode=answers.decoder(tool),
-            repeatable=tool != "retain",
-        )
-        return answers.answer(tool, message.result, self.endpoint.clean)
+        # An id is what the call is about, and no memory.
+        with veiling([value for name, value in given.items() if name != "memory_id"]):
+            message = self.endpoint.request(
+                "tools/call",
+                {"name": tool, "arguments": given},
+                deadline,
+                name=tool,
+                decode=answers.decoder(tool),
+                repeatable=tool != "retain",
+            )
+            return answers.answer(tool, message.result, self.endpoint.clean)
 
     def check_bank(self, deadline: Deadline) -> None:
         """Raise `NotFoundError` unless the bank exists.
@@ -81,11 +102,12 @@ def verified(endpoint: Endpoint, deadline: Deadline) -> Link:
     for _ in range(_MOST_PAGES):
         message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
         page = jsonrpc.result(message, _Page)
-        tools |= {tool.name: tool.inputSchema for tool in page.tools}
+        # Copied: each would keep the whole page.
+        tools |= {tool.name: tool.inputSchema.copy() for tool in page.tools if tool.name in TOOLS}
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
             break
         params = {"cursor": page.nextCursor}
-    server = endpoint.server or endpoint.clean(server_label(page.meta.get(SERVER_INFO)))
+    server = endpoint.server or endpoint.clean(page.server())
     if missing := [name for name in TOOLS if name not in tools]:
         raise IncompatibleServer(
             f"the server ({server or 'unnamed'}) lacks {', '.join(missing)};"

@@ -6,15 +6,15 @@ Everything quoted here is a server's word, so it goes through the `Censor` first
 import email.utils
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from attrs import field, frozen
-from msgspec import UNSET
 
 from hindsight_bank import jsonrpc
+from hindsight_bank.censor import Censor, texts
 from hindsight_bank.errors import (
     BankError,
     IncompatibleServer,
@@ -26,39 +26,7 @@ from hindsight_bank.errors import (
 )
 from hindsight_bank.session import UNSUPPORTED_VERSION
 
-_EXCERPT: Final = 300
 _INTERNAL_ERROR: Final = -32603
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-# pydantic quotes what it refuses, and FastMCP passes that on.
-_QUOTED_INPUT: Final = re.compile(r"input_value=.*?(?=, input_type=|$)", re.DOTALL)
-
-
-class Censor:
-    """Makes what a server says fit for an error."""
-
-    def __init__(self, key: str | None) -> None:
-        self.keyed = key is not None
-        self._secrets = set() if key is None else {key}
-
-    def hide(self, secret: str) -> None:
-        """Let no error tell `secret` from now on."""
-        self._secrets.add(secret)
-
-    def clean(self, text: str) -> str:
-        """Return a sentence on one line, bounded, without secrets and without the arguments it quotes."""
-        text = _CONTROLS.sub(" ", _QUOTED_INPUT.sub("input_value=…", self.veil(text))).strip()
-        return text if len(text) <= _EXCERPT else text[:_EXCERPT] + " …"
-
-    def veil(self, value: Any) -> Any:
-        """Return any JSON value without secrets."""
-        if isinstance(value, str):
-            for secret in list(self._secrets):
-                value = value.replace(secret, "***")
-        elif isinstance(value, list):
-            return [self.veil(item) for item in value]
-        elif isinstance(value, dict):
-            return {self.veil(name): self.veil(item) for name, item in value.items()}
-        return value
 
 
 @frozen
@@ -75,7 +43,7 @@ class Refusal:
             error = jsonrpc.decode(self.body).error
         except ProtocolError:
             return None
-        return None if error is UNSET else error
+        return error if isinstance(error, jsonrpc.Error) else None
 
     def error(self, url: str, censor: Censor) -> BankError:
         """Return the error for a refusal that came from `url`."""
@@ -144,14 +112,6 @@ def retry_after(value: str | None) -> float | None:
 def _said(body: bytes) -> str:
     """Return the texts of a JSON body: decoded, since escapes may spell a secret so that it is not found."""
     try:
-        return ": ".join(_texts(msgspec.json.decode(body)))
+        return ": ".join(texts(msgspec.json.decode(body), names=False))
     except (msgspec.DecodeError, RecursionError):
         return ""
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
