@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import itertools
 import json
 import math
 import pickle
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from test_answers import ANSWERS, CLASSES, every_tool, read, structured
 
-from hindsight_bank import AnswerError, ArgumentsError, Bank, ClosedError, SettingsError
+from hindsight_bank import AnswerError, ArgumentsError, Bank, ClosedError, ProtocolError, SettingsError
 from hindsight_bank.deadline import Deadline
 
 SCHEMAS = Path(__file__).parent.parent / "schemas/tools"
@@ -135,7 +136,7 @@ def test_structured_output_is_checked_only_if_it_was_asked_for_and_came() -> Non
 # -- made of them ------------------------------------------------------------------------------------------------------
 
 
-def page(ids: list[int], total: int = 0) -> Any:
+def page(ids: list[int], total: int = 10**6) -> Any:
     """Return a page as list_memories gives it, of items as small as can be."""
     items = tuple(SimpleNamespace(id=str(number), text=f"memory {number}") for number in ids)
     return SimpleNamespace(items=items, total=total, limit=len(ids), offset=0)
@@ -192,6 +193,24 @@ def test_browsing_needs_no_more_memory_the_more_there_is() -> None:
 
     peak(3)
     assert peak(300) < peak(10) * 1.5
+
+
+@pytest.mark.parametrize(
+    ("pages", "total", "asked"),
+    [
+        ([[1, 2, 3]], 3, 2),  # the whole bank, again and again
+        ([[1, 2]], 5, 4),  # always the first page: the rest cannot be reached
+        ([[1, 2], [3, 4]], 2, 4),  # in turns, so that something is always fresh
+        ([[1]], 0, 2),
+    ],
+)
+def test_a_server_that_ignores_the_offset_is_found_out(pages: list[list[int]], total: int, asked: int) -> None:
+    """Ours: what has no end is neither waited for nor taken for the whole."""
+    turns = itertools.cycle(pages)
+    stub = Stub(lambda *_: page(next(turns), total))
+    with pytest.raises(ProtocolError, match="no end of pages"):
+        list(bank_on(stub).iter_memories(page_size=2))
+    assert len(stub.calls) == asked
 
 
 @pytest.mark.parametrize("size", [0, -1, True, "10", 1.0, None])

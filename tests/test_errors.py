@@ -204,10 +204,33 @@ def _call_while_handling(error: Exception) -> None:
         entrance("the key")
 
 
-def test_other_exceptions_and_results_pass_unchanged() -> None:
-    """Ours: a fault of the caller's or of ours is shown whole."""
-    with pytest.raises(OSError, match="3") as caught:
-        discreet(cut)("abc")
-    assert "cut" in _frames(caught.value)
+@pytest.mark.parametrize("kind", [OSError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_another_exception_keeps_its_lines_but_no_locals(kind: type[BaseException]) -> None:
+    """Ours: a fault of the caller's or of ours is to be found, by the lines that led to it."""
+    with pytest.raises(kind) as caught:
+        discreet(_chained)("the key", kind)
+    error = caught.value
+    assert type(error.__context__) is ValueError
+    assert {"_chained", "cut_by"} <= _frames(error)
+    assert "parse" in _frames(error.__context__)
+    for link in (error, error.__context__):
+        stack = traceback.TracebackException.from_exception(link, capture_locals=True).stack
+        assert not [frame for frame in stack if "the key" in str(frame.locals) and frame.filename != __file__]
+        assert not [frame.name for frame in stack if frame.locals and frame.name in ("_chained", "cut_by", "parse")]
+
+
+def _chained(key: str, kind: type[BaseException]) -> None:
+    try:
+        parse(key)
+    except ValueError:
+        cut_by(key, kind)
+
+
+def cut_by(key: str, kind: type[BaseException]) -> None:
+    raise kind(len(key))
+
+
+def test_results_pass_unchanged() -> None:
+    """Ours: an entrance is the function it lets in to."""
     assert discreet(len)("abc") == 3
     assert discreet(cut).__name__ == "cut"

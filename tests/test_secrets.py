@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from conftest import OpenBank, Serve, calls
@@ -255,3 +256,35 @@ def test_a_bank_shows_no_secret_and_cannot_be_copied(serve: Serve, open_bank: Op
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="holds connections"):
             duplicate(bank)
+
+
+@pytest.mark.parametrize("fault", [MemoryError, RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_fault_of_ours_tells_its_lines_and_no_secret(
+    fault: type[BaseException], serve: Serve, open_bank: OpenBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public report: openai/openai-python #1196: a crash report of a traceback with locals, whatever crashed."""
+    bank = open_bank(serve(Planted("stateful")), api_key=KEY).connect()
+    for place in ("httpx.HTTPTransport.handle_request", "hindsight_bank.reply.Reply.messages"):
+        monkeypatch.setattr(place, Mock(side_effect=fault))
+        for call in (*calls(bank).values(), bank.health):
+            with pytest.raises(fault) as caught:
+                call()
+            assert hidden(list(told_by(caught.value)))
+            assert any(frame.name == "_exchange" for frame in traceback.extract_tb(caught.value.__traceback__))
+        monkeypatch.undo()
+
+
+def test_a_misspelt_argument_does_not_tell_the_key() -> None:
+    """Ours: Python's own refusal of a call passes through us."""
+    with pytest.raises(TypeError, match="typo") as caught:
+        Bank("http://localhost:1", "alice", typo=KEY)  # type: ignore[call-arg]
+    assert hidden(list(told_by(caught.value)))
+
+
+def test_a_bank_that_was_never_made_can_be_shown() -> None:
+    """Ours: crash reports show `self` of a constructor that failed."""
+    bank = Bank.__new__(Bank)
+    assert repr(bank) == "Bank(of unusable settings)"
+    with pytest.raises(SettingsError):
+        bank.__init__("nowhere", "alice", api_key=KEY)  # type: ignore[misc]
+    assert repr(bank) == "Bank(of unusable settings)"

@@ -17,7 +17,7 @@ from hindsight_bank.connection import Connection, Options
 from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
-from hindsight_bank.errors import ArgumentsError, SettingsError
+from hindsight_bank.errors import ArgumentsError, ProtocolError, SettingsError
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__
@@ -379,6 +379,7 @@ class Bank:
 
         Raises:
             ArgumentsError: `page_size` breaks its rule, or, when iteration begins, a filter does.
+            ProtocolError: The server has no end of pages.
         """
         size = _positive("page_size", page_size, ArgumentsError)
 
@@ -390,7 +391,10 @@ class Bank:
                 )
                 if not page.items:
                     return
-                yield from (item for item in page.items if item.id not in before)
+                fresh = [item for item in page.items if item.id not in before]
+                if offset > page.total + size or (offset >= page.total and not fresh):
+                    raise ProtocolError("list_memories: the server has no end of pages, as if it ignored `offset`")
+                yield from fresh
                 offset += len(page.items)
                 before = frozenset(item.id for item in page.items)
 
@@ -436,6 +440,7 @@ class Bank:
         self._connection.open(self._deadline("connect", timeout))
         return self
 
+    @discreet
     def close(self) -> None:
         """Take no more calls; the session and the connections end with the last call in flight. May be called twice."""
         self._connection.close()
@@ -449,7 +454,8 @@ class Bank:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Bank({self.server_url!r}, {self.bank_id!r})"
+        settings = vars(self).get("_settings")  # none yet where the constructor failed
+        return f"Bank({settings.server_url!r}, {settings.bank_id!r})" if settings else "Bank(of unusable settings)"
 
     def __reduce__(self) -> str:
         raise TypeError("a Bank holds connections and perhaps a key: make one in each process instead of pickling it")
