@@ -247,6 +247,14 @@ def test_a_time_goes_out_with_the_offset_it_has(tool: str, name: str, moment: An
         ("", "Expected an ISO 8601 time"),
         ("2026-03-24T20:10:58+00:00\n", "Expected an ISO 8601 time"),
         ("2026-02-30T00:00:00Z", "Expected an ISO 8601 time"),
+        ("2026-01-01x10:00+00:00", "Expected an ISO 8601 time"),
+        ("2026-01-01\n10:00+00:00", "Expected an ISO 8601 time"),
+        ("20260101T100000Z", "Expected an ISO 8601 time"),
+        ("2026-W01-1T10:00Z", "Expected an ISO 8601 time"),
+        ("2026-01-01T10Z", "Expected an ISO 8601 time"),
+        ("2026-01-01T10:00:00,5Z", "Expected an ISO 8601 time"),
+        ("2026-01-01T10:00:00+00:00:30", "Expected an ISO 8601 time"),
+        ("\u0662026-01-01T10:00Z", "Expected an ISO 8601 time"),
         (1774383058, "Expected a datetime or an ISO 8601 string"),
         (date(2026, 3, 24), "Expected a datetime or an ISO 8601 string"),
     ],
@@ -254,3 +262,26 @@ def test_a_time_goes_out_with_the_offset_it_has(tool: str, name: str, moment: An
 def test_a_time_without_offset_is_refused(tool: str, name: str, moment: Any, problem: str) -> None:
     """Ours: naive times are refused; the server would take them for UTC."""
     assert problems(tool, **{name: moment})[0] == f"{problem} @ $.{name}"
+
+
+@pytest.mark.parametrize(
+    ("window", "faults"),
+    [
+        ({"start": "2026-01-01T00:00:00Z", "end": datetime(2026, 2, 1, tzinfo=UTC)}, ()),
+        ({"start": None, "end": "2026-01-01t00:00+0100"}, ()),
+        ({"start": "2026-01-01"}, ("Expected a time with its UTC offset",)),
+        (
+            {"start": "2026-01-01T00:00:00", "end": "soon"},
+            ("Expected a time with its UTC offset", "Expected an ISO 8601 time"),
+        ),
+        (MappingProxyType({"end": "2026-01-01x00:00Z"}), ("Expected an ISO 8601 time",)),
+        ({"start": datetime(2026, 1, 1)}, ("Expected a time with its UTC offset",)),  # noqa: DTZ001 - naive on purpose
+    ],
+)
+def test_a_window_is_made_of_times_with_their_offsets(window: Any, faults: tuple[str, ...]) -> None:
+    """Public report: hindsight #1568. Ours: naive times are refused wherever a time goes out."""
+    given = {"query": "q", "temporal_window": window}
+    if faults:
+        assert problems("recall", **given) == tuple(f"{fault} @ $.temporal_window[...]" for fault in faults)
+    else:
+        assert judged("recall", **given)["temporal_window"].keys() == window.keys()

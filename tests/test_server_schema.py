@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -12,9 +13,9 @@ from unittest.mock import Mock
 import pytest
 from msgspec import Raw
 
-from hindsight_bank import validation
+from hindsight_bank import answers, arguments, validation
 from hindsight_bank.arguments import ServerSchema
-from hindsight_bank.errors import ArgumentsError, ProtocolError
+from hindsight_bank.errors import AnswerError, ArgumentsError, ProtocolError
 
 SCHEMAS = Path(__file__).parent.parent / "schemas/tools"
 SERVER = "hindsight-mcp-server 0.7.2"
@@ -43,7 +44,7 @@ def described(schema: Any, *, names: bool = False) -> Any:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_schema_in_other_words_is_the_same_schema(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hindsight rewrites descriptions in every release; only names, types and defaults count."""
-    monkeypatch.setattr(validation, "violations", lambda *_: pytest.fail("jsonschema was asked"))
+    monkeypatch.setattr(validation, "violations", lambda *_, **__: pytest.fail("jsonschema was asked"))
     listed(tool, described(ours(tool))).judge({"anything": 1}, SERVER)
 
 
@@ -66,7 +67,7 @@ def test_a_schema_that_differs_in_anything_else_is_asked(change: Any, monkeypatc
     asked = Mock(return_value=[])
     monkeypatch.setattr(validation, "violations", asked)
     listed("recall", schema).judge({"query": "q"}, SERVER)
-    asked.assert_called_once_with({"query": "q"}, schema)
+    asked.assert_called_once_with({"query": "q"}, schema, trusted=False)
 
 
 def test_our_own_schemas_never_load_jsonschema() -> None:
@@ -133,7 +134,6 @@ def test_what_the_server_would_refuse_is_refused_here(rule: Any, problem: str) -
     [
         {"type": "objekt"},
         {"type": 5},
-        {"properties": {"query": {"pattern": "("}}},
         {"$ref": "#"},
         {"$ref": "#/$defs/missing"},
         {"$ref": "https://evil.example/schema.json"},
@@ -154,7 +154,118 @@ def test_a_schema_that_cannot_judge_refuses_and_opens_no_connection(rule: Any, m
 
 def test_no_more_problems_are_told_than_help() -> None:
     """Ours: five, however large the arguments are."""
-    assert len(validation.violations({str(n): n for n in range(99)}, {"additionalProperties": {"type": "null"}})) == 5
+    schema = {"additionalProperties": {"type": "null"}}
+    assert len(validation.violations({str(n): n for n in range(99)}, schema, trusted=True)) == 5
+
+
+def unfolding(depth: int) -> dict[str, Any]:
+    """Return a schema that doubles with each level, by reference."""
+    levels = {f"n{n}": {"allOf": [{"$ref": f"#/$defs/n{n + 1}"}] * 2} for n in range(depth)}
+    return {"$defs": levels | {f"n{depth}": {"type": "object"}}, "$ref": "#/$defs/n0"}
+
+
+ENDLESS: dict[str, Any] = {
+    "doubling": unfolding(60),
+    "doubling without end": {"allOf": [{"$ref": "#"}] * 2},
+    "itself": {"$ref": "#"},
+    "itself, by turns": {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+    "any of very many": {"anyOf": [{"anyOf": [{"anyOf": [{"not": {}}] * 100}] * 100}] * 100},
+    "the same long list": {"allOf": [{"enum": [*range(9000), {"query": "q"}]}] * 500},
+}
+
+
+@pytest.mark.parametrize("rule", ENDLESS.values(), ids=ENDLESS)
+def test_a_schema_without_end_is_given_up(rule: dict[str, Any]) -> None:
+    """MCP 2026-07-28, Tools, "Security Considerations": bound the depth and the time of validation."""
+    whole = {"properties": {"query": True}, **rule}
+    for trusted in (True, False):
+        assert validation.violations({"query": "q"}, whole, trusted=trusted) in (
+            ["cannot be judged by the schema (TooMuchWork) @ $"],
+            ["cannot be judged by the schema (RecursionError) @ $"],
+        )
+    with pytest.raises(AnswerError, match="cannot be judged"):
+        answers.conform({"query": "q"}, whole)
+    if len(json.dumps(whole)) < 2**17:
+        with pytest.raises(ArgumentsError, match="cannot be judged"):
+            listed("recall", whole).judge({"query": "q"}, SERVER)
+
+
+CATASTROPHIC = "^(a|a)*$"
+NOT_A = "a" * 60 + "!"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"properties": {"query": {"pattern": CATASTROPHIC}}},
+        {"properties": {"query": {"pattern": "("}}},
+        {"patternProperties": {CATASTROPHIC: False}},
+        {"patternProperties": {CATASTROPHIC: {}}, "additionalProperties": False},
+        {"propertyNames": {"pattern": CATASTROPHIC}},
+        {"allOf": [{"patternProperties": {CATASTROPHIC: {}}}], "unevaluatedProperties": False},
+        {"properties": {"query": True}, "dependentSchemas": {"query": {"patternProperties": {CATASTROPHIC: False}}}},
+        {"properties": {"tags": {"uniqueItems": True}}},
+        {"properties": {"tags": {"prefixItems": [{}], "unevaluatedItems": False}}},
+    ],
+)
+def test_a_pattern_of_the_servers_is_not_run(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: a regular expression may take longer than anybody waits; the server judges by it itself."""
+    monkeypatch.setattr(re, "search", lambda *_: pytest.fail("a pattern was run"))
+    whole = {"properties": {"query": True, "tags": True, NOT_A: True}, **rule}
+    tags = [{"n": n} for n in range(3)]
+    assert validation.violations({"query": NOT_A, "tags": tags, NOT_A: 1}, whole, trusted=False) == []
+
+
+def test_a_pattern_of_the_callers_own_is_run() -> None:
+    """Ours: a `response_schema` is the caller's, patterns and all."""
+    schema = {"properties": {"x": {"pattern": "^a"}, "y": {"uniqueItems": True}}}
+    assert validation.violations({"x": "b", "y": [1, 1]}, schema, trusted=True) == [
+        "breaks 'pattern' @ $.x",
+        "breaks 'uniqueItems' @ $.y",
+    ]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_only_keys_that_the_schema_names_are_named(trusted: bool) -> None:
+    """Ours: the names of metadata, and of what a model answers, are content."""
+    schema = {
+        "properties": {"metadata": {"additionalProperties": {"type": "string"}}, "a": {"$ref": "#/$defs/a"}},
+        "$defs": {"a": {"items": {"properties": {"b": {"type": "null"}}}}},
+    }
+    value = {"metadata": {"s3cret": 1}, "a": [{"b": 1, "s3cret": 2}]}
+    assert validation.violations(value, schema, trusted=trusted) == [
+        "breaks 'type' @ $.metadata[...]",
+        "breaks 'type' @ $.a[...].b",
+    ]
+
+
+def test_a_call_of_usual_size_is_judged_to_its_end() -> None:
+    """Hindsight 0.4.14 to 1.1.0: no schema of a real server comes near the bound."""
+    schema = ours("recall") | {"additionalProperties": False}
+    tags = [f"tag:{n}" for n in range(10_000)]
+    assert validation.violations({"query": "q", "tags": tags}, schema, trusted=False) == []
+    broken = validation.violations({"query": "q", "tags": [*tags, 1]}, schema, trusted=False)
+    assert broken == ["breaks 'anyOf' @ $.tags"]
+
+
+def test_a_schema_beyond_all_reason_is_not_read() -> None:
+    """Hindsight 1.1.0: the longest has 4 kB."""
+    with pytest.raises(ProtocolError, match=r"lists recall with an inputSchema of 20000\d\d bytes, more than 131072"):
+        listed("recall", {"description": "x" * 2_000_000})
+
+
+@pytest.mark.parametrize("depth", [200, 400, 5000])
+def test_a_response_schema_that_is_nested_too_deeply_is_refused_or_used(depth: int) -> None:
+    """Ours: a caller's own schema never ends in an exception of a library."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"x": schema}}
+    try:
+        plain = arguments.response_schema(schema)
+    except ArgumentsError as error:
+        assert "nest" in str(error)  # noqa: PT017 - either is right, by the depth of the caller's stack
+    else:
+        answers.conform({"x": {}}, plain)
 
 
 @pytest.mark.parametrize("text", ["[]", "null", '"x"', "{", "", '{"a":' * 99_999, '{"a":1e999}', '{"a":"\\ud83d"}'])

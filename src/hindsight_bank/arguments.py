@@ -3,9 +3,10 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
@@ -15,12 +16,19 @@ from hindsight_bank._generated import INPUT_SHA256
 from hindsight_bank.errors import ArgumentsError, ProtocolError
 from hindsight_bank.validation import problem, types_of
 
+# In bytes. Those of Hindsight have at most 4000.
+_LONGEST_SCHEMA: Final = 2**17
+_NAIVE: Final = "Expected a time with its UTC offset"
+# RFC 3339, where seconds may be left out: other spellings that Python reads are read otherwise elsewhere.
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+
 
 def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as they go out: None left out, timestamps as text, everything plain JSON and of its type."""
     rules = types_of(tool)
     given = {name: value for name, value in arguments.items() if value is not None}
     problems = [fault for name in rules.TIMES if name in given for fault in _spell(given, name)]
+    problems += _window(given)
     given = _all_plain(given, problems)
     if not problems:
         try:
@@ -57,6 +65,10 @@ class ServerSchema:
     """The server's own word on a tool's arguments."""
 
     def __init__(self, tool: str, text: Raw) -> None:
+        if len(text) > _LONGEST_SCHEMA:
+            raise ProtocolError(
+                f"the server lists {tool} with an inputSchema of {len(text)} bytes, more than {_LONGEST_SCHEMA}"
+            )
         try:
             self._schema = msgspec.json.decode(text, type=dict[str, Any])
             self._same = _canonical_sha256(self._schema) == INPUT_SHA256[tool]
@@ -71,7 +83,7 @@ class ServerSchema:
         if self._same:
             return
         problems = [f"unknown to this server @ $.{name}" for name in arguments if name not in self.names]
-        problems = problems or validation.violations(arguments, self._schema)
+        problems = problems or validation.violations(arguments, self._schema, trusted=False)
         if problems:
             raise ArgumentsError(
                 f"{self._tool}: {'; '.join(problems)} (server: {server or 'unnamed'})",
@@ -83,19 +95,33 @@ class ServerSchema:
 def _spell(given: dict[str, Any], name: str) -> Iterator[str]:
     """Write the timestamp `name` as ISO 8601 with its offset, in place."""
     value = given[name]
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            yield f"Expected an ISO 8601 time @ $.{name}"
-            return
-    elif isinstance(value, datetime):
+    if isinstance(value, datetime):
         given[name] = value.isoformat()
-    else:
+        if value.utcoffset() is None:
+            yield f"{_NAIVE} @ $.{name}"
+    elif not isinstance(value, str):
         yield f"Expected a datetime or an ISO 8601 string @ $.{name}"
-        return
-    if value.utcoffset() is None:
-        yield f"Expected a time with its UTC offset @ $.{name}"
+    elif fault := _time_fault(value):
+        yield f"{fault} @ $.{name}"
+
+
+def _window(given: Mapping[str, Any]) -> Iterator[str]:
+    """Judge the texts of a `temporal_window`, which is made of times."""
+    window = given.get("temporal_window")
+    for value in window.values() if isinstance(window, Mapping) else ():
+        if isinstance(value, str) and (fault := _time_fault(value)):
+            yield f"{fault} @ $.temporal_window[...]"
+
+
+def _time_fault(text: str) -> str | None:
+    """Return what keeps a text from being a moment that every server reads alike."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return "Expected an ISO 8601 time"
+    if moment.utcoffset() is None:
+        return _NAIVE
+    return None if _TIME.fullmatch(text) else "Expected an ISO 8601 time"
 
 
 def _all_plain(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -116,7 +142,7 @@ def _plain(value: Any, path: str, problems: list[str]) -> Any:
         return [_plain(item, f"{path}[...]", problems) for item in value]
     if isinstance(value, datetime):
         if value.utcoffset() is None:
-            problems.append(f"Expected a time with its UTC offset @ {path}")
+            problems.append(f"{_NAIVE} @ {path}")
         return value.isoformat()
     if isinstance(value, str):
         if _has_surrogate(value):
