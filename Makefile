@@ -26,8 +26,8 @@ live: $(INSTALLED)  ## the tests that need a real server, in both generations of
 kill: $(INSTALLED)  ## kill a real server again and again under load (ROUNDS=50 SEED=... PROTOCOL=modern)
 	PYTHONPATH=tests $(BIN)/python -m kill
 
-fuzz: $(INSTALLED)  ## the decoder against its oracle, at length
-	FUZZ_EXAMPLES=10000 $(BIN)/pytest tests/test_oracle.py
+fuzz: $(INSTALLED)  ## look for what breaks framing, messages, results and settings (FUZZ_SECONDS=600)
+	PYTHONPATH=tests $(BIN)/python -m fuzz
 
 conformance: $(INSTALLED)  ## the official MCP suite against our transport and endpoint; npm fetches the suite
 	$(BIN)/python tests/conformance.py
