@@ -66,6 +66,7 @@ def write(texts: dict[str, str], folder: Path) -> int:
     for name in on_disk(folder).keys() - texts.keys():
         (folder / name).unlink()
     for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(text.encode())
     return 0
 

@@ -46,13 +46,21 @@ def setter(owner: type, name: str) -> Callable[[object, object], None]:
     return slot_setter
 '''
 
+OLDER = f'''"""The types of the tools of an older generation, `{{name}}`.
+
+{GENERATED}.
+"""
+'''
+
 
 def files(modules: tuple[Module, ...]) -> dict[str, str]:
     """Return the text of every generated file by its name."""
     homes = {made.name: module.name for module in modules for made in module.classes}
     twins = _twins(modules)
-    texts = {f"{module.name}.py": _module(module, homes, twins) for module in modules}
-    return {"__init__.py": _package(modules, homes), "reading.py": READING, **texts}
+    texts = {f"{module.name.replace('.', '/')}.py": _module(module, homes, twins) for module in modules}
+    packages = {module.name.rpartition(".")[0] for module in modules} - {""}
+    inits = {f"{name}/__init__.py": OLDER.format(name=name) for name in packages}
+    return {"__init__.py": _package(modules, homes), "reading.py": READING, **inits, **texts}
 
 
 def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
@@ -78,8 +86,8 @@ def _has_status_aside(made: Class, tool: Tool | None) -> bool:
 
 def _package(modules: tuple[Module, ...], homes: dict[str, str]) -> str:
     sources = {path: sha256 for module in modules for path, sha256 in module.sources.items()}
-    prints = {module.tool.name: module.tool.input_sha256 for module in modules if module.tool}
-    head = _head("The types of the six tools; PUBLIC says in which module each class is.", sources)
+    prints = {module.name: module.tool.input_sha256 for module in modules if module.tool}
+    head = _head("The types of the tools; PUBLIC says in which module each class is.", sources)
     return "\n".join((head, "", *_table("PUBLIC", homes), "", *_table("INPUT_SHA256", prints), ""))
 
 
@@ -103,7 +111,7 @@ def _head(what: str, sources: dict[str, str]) -> str:
 
 def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
     """Yield the groups of imports that the code needs."""
-    used = set(re.findall(r"[\w.]+", re.sub(r'""".*?"""', "", code, flags=re.DOTALL)))
+    used = set(re.findall(r"[\w.]+", re.sub(r'""".*?"""|"[^"\n]*"', "", code, flags=re.DOTALL)))
     ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp", "setter"}}
     for name, home in homes.items():
         if home != module.name:

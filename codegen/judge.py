@@ -21,9 +21,10 @@ LISTED = {"anyOf"}
 def judge(source: Source) -> None:
     """Refuse a file that is no valid schema, or has a keyword that the generator does not know."""
     root = source.root
-    if source.path.startswith("rules/"):
+    kind = source.folders[1]
+    if kind == "rules":
         _judge_rule(root)
-    elif source.path.startswith("tools/"):
+    elif kind == "tools":
         _only(root, TOOL)
         _judge_schema(root / "inputSchema", INPUT)
         _judge_schema(root / "outputSchema", ANSWER)

@@ -104,6 +104,7 @@ class Module:
     """A generated file that comes from schemas; classes stand after those that they name."""
 
     name: str
+    """With a dot after the package of an older generation: class names are unique, names of tools are not."""
     sources: dict[str, str]
     """The schema files it comes from, each with its sha256."""
     classes: tuple[Class, ...]

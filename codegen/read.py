@@ -4,9 +4,11 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from posixpath import basename, dirname, split
 from typing import Any
 
 PINS = "PINNED.json"
+KINDS = ("rules", "tools", "types")
 
 
 class SchemaError(Exception):
@@ -45,6 +47,17 @@ class Source:
     content: bytes
 
     @property
+    def folders(self) -> tuple[str, str]:
+        """The folder of the generation, with its final slash or empty, and that of the kind: rules, tools or types."""
+        generation, kind = split(dirname(self.path))
+        return (f"{generation}/" if generation else ""), kind
+
+    @property
+    def name(self) -> str:
+        """The name of the generated module: the generation's package, if it has one, and the file's own name."""
+        return self.folders[0].replace("/", ".") + basename(self.path).removesuffix(".json")
+
+    @property
     def sha256(self) -> str:
         """The hash that the pin names."""
         return sha256(self.content).hexdigest()
@@ -63,7 +76,7 @@ Sources = dict[str, Source]
 
 def read(schemas: Path) -> Sources:
     """Read all schema files, by path below `schemas`, in a fixed order."""
-    files = sorted(file for folder in ("rules", "tools", "types") for file in (schemas / folder).glob("*.json"))
+    files = sorted(file for kind in KINDS for file in schemas.glob(f"**/{kind}/*.json"))
     sources = [Source(file.relative_to(schemas).as_posix(), file.read_bytes()) for file in files]
     return {source.path: source for source in sources}
 

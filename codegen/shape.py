@@ -3,7 +3,7 @@
 import json
 import keyword
 from hashlib import sha256
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 from typing import TypeAlias
 
 from codegen.model import (
@@ -41,14 +41,15 @@ EMPTY = {"[]": "()", "{}": "{}"}
 
 def modules(sources: Sources) -> tuple[Module, ...]:
     """Make the model of every generated module that comes from schemas."""
-    titles = {path: (source.root / "title").schema for path, source in sources.items() if path.startswith("types/")}
-    tools = (_tool_module(path, sources, titles) for path in sources if path.startswith("tools/"))
+    kinds = {path: source.folders[1] for path, source in sources.items()}
+    titles = {path: (sources[path].root / "title").schema for path in sources if kinds[path] == "types"}
+    tools = (_tool_module(path, sources, titles) for path in sources if kinds[path] == "tools")
     return (*tools, *(_type_module(path, sources, titles) for path in titles))
 
 
 def _tool_module(path: str, sources: Sources, titles: Titles) -> Module:
     root = sources[path].root
-    rules = f"rules/{_stem(path)}.json"
+    rules = f"{sources[path].folders[0]}rules/{basename(path)}"
     rule = sources[rules].root if rules in sources else At(rules, "", {})
     answer = root / "outputSchema"
     classes = _classes(answer, titles)
@@ -62,15 +63,11 @@ def _tool_module(path: str, sources: Sources, titles: Titles) -> Module:
     )
     used = frozenset[str]().union(*(made.names() for made in classes))
     shared = [path for path, title in titles.items() if title in used]
-    return Module(_stem(path), _hashes(sources, path, rules, *shared), classes, tool)
+    return Module(sources[path].name, _hashes(sources, path, rules, *shared), classes, tool)
 
 
 def _type_module(path: str, sources: Sources, titles: Titles) -> Module:
-    return Module(_stem(path), _hashes(sources, path), _classes(sources[path].root, titles), None)
-
-
-def _stem(path: str) -> str:
-    return path.partition("/")[2].removesuffix(".json")
+    return Module(sources[path].name, _hashes(sources, path), _classes(sources[path].root, titles), None)
 
 
 def _hashes(sources: Sources, *paths: str) -> dict[str, str]:

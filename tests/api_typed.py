@@ -8,6 +8,14 @@ from typing import Any, Literal, assert_type
 
 import hindsight_bank
 from hindsight_bank import (
+    Agent,
+    AgentBank,
+    AgentFact,
+    AgentGround,
+    AgentList,
+    AgentReceipt,
+    AgentSearchResult,
+    AgentThought,
     AnswerError,
     AnswerLostError,
     ArgumentsError,
@@ -33,6 +41,10 @@ from hindsight_bank import (
     MemoryPage,
     NotFoundError,
     ProtocolError,
+    PutReceipt,
+    PutSearchBank,
+    PutSearchFact,
+    PutSearchResult,
     RecallResult,
     ReflectResult,
     RetainReceipt,
@@ -178,6 +190,25 @@ health = bank.health(timeout=1)
 assert_type(health, Health)
 assert_type((health.bank, health.seconds, health.server, health.protocol), tuple[BankProfile, float, str, str])
 assert_type(to_dict(memory), dict[str, Any])
+
+older = PutSearchBank("http://localhost:8888", "alice@example.com", path="/mcp", timeout=5)
+assert_type(older.hindsight_put("content", "context", explanation="why"), PutReceipt)
+found = older.hindsight_search("query", max_tokens=100)
+assert_type(found, PutSearchResult)
+assert_type(found.results, tuple[PutSearchFact, ...])
+assert_type(found.results[0].event_date, datetime | None)
+
+with AgentBank("http://localhost:8888", "alice") as agent:
+    assert_type(agent, AgentBank)
+    assert_type(agent.hindsight_store("content", context="context"), AgentReceipt)
+    assert_type(agent.hindsight_search("query", top_k=3), AgentSearchResult)
+    assert_type(agent.hindsight_search("query").results, tuple[AgentFact, ...])
+    thought = agent.hindsight_think("query", budget="high")
+    assert_type(thought, AgentThought)
+    assert_type(thought.based_on, tuple[AgentGround, ...])
+    agents = agent.hindsight_agents()
+    assert_type(agents, AgentList)
+    assert_type(agents.memory_banks, tuple[Agent, ...])
 
 try:
     bank.get_bank()

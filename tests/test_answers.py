@@ -213,8 +213,8 @@ def test_is_error_wins_over_an_answer_that_fits(tool: str) -> None:
 
 def test_an_error_with_a_code_keeps_it() -> None:
     """The documented errors of the older tools: `{"code", "message"}`."""
-    error = failure("recall", structured("recall", error={"code": "NOT_FOUND", "message": "ä"}), ToolError)
-    assert (error.code, error.message) == ("NOT_FOUND", "ä")
+    error = failure("recall", structured("recall", error={"code": "INTERNAL_ERROR", "message": "ä"}), ToolError)
+    assert (error.code, error.message) == ("INTERNAL_ERROR", "ä")
 
 
 @pytest.mark.parametrize(("fault", "said"), [({"code": "E1"}, '{"code": "E1"}'), (7, "7"), (False, "false")])

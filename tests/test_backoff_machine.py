@@ -21,6 +21,7 @@ from hindsight_bank.connection import Connection, Options
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.link import Link
 from hindsight_bank.session import Client
+from hindsight_bank.toolset import SIX
 from hindsight_bank.transport import Limits
 
 
@@ -28,7 +29,7 @@ class _Link(Link):
     """A link, and its own endpoint, whose calls end as told and which counts how often it is closed."""
 
     def __init__(self) -> None:
-        super().__init__(self, {}, "")  # type: ignore[arg-type]  # all of an endpoint that is used
+        super().__init__(self, SIX, {}, "")  # type: ignore[arg-type]  # all of an endpoint that is used
         self.bank_seen = True
         self.ending: BankError | None = None
         self.closed = 0

@@ -28,19 +28,35 @@ from hindsight_bank.errors import (
 from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_bank._generated.agents.hindsight_agents import Agent, AgentList
+    from hindsight_bank._generated.agents.hindsight_search import AgentFact, AgentSearchResult
+    from hindsight_bank._generated.agents.hindsight_store import AgentReceipt
+    from hindsight_bank._generated.agents.hindsight_think import AgentGround, AgentThought
     from hindsight_bank._generated.directive import Directive
     from hindsight_bank._generated.fact import Fact, Scores
     from hindsight_bank._generated.get_bank import BankProfile, Disposition
     from hindsight_bank._generated.get_memory import Memory, SourceMemory
     from hindsight_bank._generated.list_memories import MemoryItem, MemoryPage
+    from hindsight_bank._generated.put_search.hindsight_put import PutReceipt
+    from hindsight_bank._generated.put_search.hindsight_search import PutSearchFact, PutSearchResult
     from hindsight_bank._generated.recall import Chunk, Entity, EntityObservation, RecallResult
     from hindsight_bank._generated.reflect import BasedOn, LLMCall, ReflectResult, ToolCall, Usage
     from hindsight_bank._generated.retain import RetainReceipt
     from hindsight_bank.bank import Bank, Health
     from hindsight_bank.credentials import stored_key
+    from hindsight_bank.generations.agents import AgentBank
+    from hindsight_bank.generations.put_search import PutSearchBank
     from hindsight_bank.plain import to_dict
 
 __all__ = [
+    "Agent",
+    "AgentBank",
+    "AgentFact",
+    "AgentGround",
+    "AgentList",
+    "AgentReceipt",
+    "AgentSearchResult",
+    "AgentThought",
     "AnswerError",
     "AnswerLostError",
     "ArgumentsError",
@@ -66,6 +82,10 @@ __all__ = [
     "MemoryPage",
     "NotFoundError",
     "ProtocolError",
+    "PutReceipt",
+    "PutSearchBank",
+    "PutSearchFact",
+    "PutSearchResult",
     "RPCError",
     "RecallResult",
     "ReflectResult",
@@ -84,7 +104,14 @@ __all__ = [
     "to_dict",
 ]
 
-_ROOMS = {"Bank": "bank", "Health": "bank", "stored_key": "credentials", "to_dict": "plain"}
+_ROOMS = {
+    "AgentBank": "generations.agents",
+    "Bank": "bank",
+    "Health": "bank",
+    "PutSearchBank": "generations.put_search",
+    "stored_key": "credentials",
+    "to_dict": "plain",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,8 @@ T = TypeVar("T")
 Clean = Callable[[str], str]
 
 _MISSING: Final = re.compile(r"\b(bank|memory)(?: (?:'[^']*'|\S+))? (?:not found|does not exist)\b", re.IGNORECASE)
+# The generation of hindsight_think says it in a code; no six-tool server sends one.
+_NOT_FOUND: Final = "NOT_FOUND"
 _UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
 # Broken JSON, fenced or with a preface, holds memories; a sentence in place of an answer does not look like this.
 _DATA: Final = re.compile(r'^\W*[\[({`"\ufeff]|[{}]|"\s*:')
@@ -42,7 +44,7 @@ class ToolResult(msgspec.Struct, Generic[T]):
     resultType: str = "complete"
 
 
-class _AnyResult(msgspec.Struct):
+class AnyResult(msgspec.Struct):
     """The result of `tools/call` whose structured content is still to be judged."""
 
     structuredContent: Raw = Raw(b"null")
@@ -100,12 +102,12 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:
     if isinstance(result, Raw):
         raise _complaint(tool, result, clean)
     if result.resultType != "complete":
-        raise _unfinished(result.resultType, clean)
+        raise unfinished(result.resultType, clean)
     if result.isError:
-        raise _tool_error(tool, *_reason(b"", result.content), clean)
+        raise tool_error(tool, *reason(b"", result.content), clean)
     built: Any = result.structuredContent
     if built is UNSET or built is None:
-        built = _from_text(tool, _text(result.content), clean)
+        built = _from_text(tool, text_of(result.content), clean)
     return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
 
 
@@ -136,62 +138,65 @@ def _from_text(tool: str, text: str | None, clean: Clean) -> Any:
     """Build the answer from the text block, for servers without structuredContent."""
     if not text:
         raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")
-    payload = text.encode()
+    payload, kind = text.encode(), types_of(tool).Answer
     jsonrpc.check_weight(payload)
     try:
-        built: Any = msgspec.json.decode(payload, type=types_of(tool).Answer)
+        built: Any = msgspec.json.decode(payload, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _payload_error(tool, payload, error, clean) from None
+        raise payload_error(tool, kind, payload, error, clean) from None
     if _says_error(built):
-        raise _tool_error(tool, *_reason(payload, Raw()), clean)
+        raise tool_error(tool, *reason(payload, Raw()), clean)
     return built
 
 
 def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
     """Return the error for a result that did not decode: what the tool says first, then what its schema says."""
     try:
-        result = msgspec.json.decode(raw, type=_AnyResult)
+        result = msgspec.json.decode(raw, type=AnyResult)
     except (msgspec.DecodeError, RecursionError) as error:
         return ProtocolError(f"{tool}: the result is no tool result: {error}")
     if result.resultType != "complete":
-        return _unfinished(result.resultType, clean)
+        return unfinished(result.resultType, clean)
     payload = bytes(result.structuredContent)
     if result.isError:
-        return _tool_error(tool, *_reason(payload, result.content), clean)
-    if (fault := _fault(payload)) is not None:
-        return _tool_error(tool, *fault, clean)
+        return tool_error(tool, *reason(payload, result.content), clean)
+    if (fault := fault_of(payload)) is not None:
+        return tool_error(tool, *fault, clean)
+    kind = types_of(tool).Answer
     try:
-        msgspec.json.decode(payload, type=types_of(tool).Answer)
+        msgspec.json.decode(payload, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
-        return _payload_error(tool, payload, error, clean)
+        return payload_error(tool, kind, payload, error, clean)
     return ProtocolError(f"{tool}: the result is no tool result")
 
 
-def _payload_error(tool: str, payload: bytes, error: msgspec.DecodeError | RecursionError, clean: Clean) -> BankError:
-    """Return the error for an answer that does not fit the tool's schema."""
-    if (fault := _fault(payload)) is not None:
-        return _tool_error(tool, *fault, clean)
+def payload_error(
+    tool: str, kind: Any, payload: bytes, error: msgspec.DecodeError | RecursionError, clean: Clean
+) -> BankError:
+    """Return the error for an answer that does not fit `kind`, the tool's own type."""
+    if (fault := fault_of(payload)) is not None:
+        return tool_error(tool, *fault, clean)
     if "out of range" in str(error):
         return ProtocolError(f"{tool}: the answer holds a number beyond what a double or 64 bits can hold")
     if isinstance(error, msgspec.ValidationError):
-        broken = problem(error, types_of(tool).Answer)
+        broken = problem(error, kind)
         return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
     text = payload.decode()
     if _DATA.search(text):
         return jsonrpc.malformed(error)
     # A sentence where a value should be: servers say so when a tool fails. Whether it ran, only isError would tell.
-    said = _tool_error(tool, text, None, clean)
+    said = tool_error(tool, text, None, clean)
     said.outcome = "unknown"
     return said
 
 
-def _reason(structured: bytes, content: Raw) -> tuple[str, str | None]:
+def reason(structured: bytes, content: Raw) -> tuple[str, str | None]:
     """Return what a result that calls itself an error says of it, and its code; an empty sentence if nothing."""
-    text = _text(content) or ""
-    return _fault(structured) or _fault(text.encode()) or (text, None)
+    text = text_of(content) or ""
+    return fault_of(structured) or fault_of(text.encode()) or (text, None)
 
 
-def _fault(payload: bytes) -> tuple[str, str | None] | None:
+def fault_of(payload: bytes) -> tuple[str, str | None] | None:
     """Return the sentence and the code of a failure that the payload tells, None if it tells none."""
     try:
         fault = msgspec.json.decode(payload, type=_Fault)
@@ -224,7 +229,7 @@ def _scalar(text: Raw | bytes) -> str | None:
         return None
 
 
-def _text(content: Raw) -> str | None:
+def text_of(content: Raw) -> str | None:
     """Return the text of the first text block."""
     try:
         blocks = msgspec.json.decode(content, type=list[_Block] | None) or []
@@ -233,17 +238,20 @@ def _text(content: Raw) -> str | None:
     return next((block.text for block in blocks if block.type == "text" and block.text is not None), None)
 
 
-def _tool_error(tool: str, message: str, code: str | None, clean: Clean) -> BankError:
+def tool_error(tool: str, message: str, code: str | None, clean: Clean) -> BankError:
+    """Return the error for what a tool said of its failure."""
     sentence = clean(message) or "the tool failed without saying why"
     code = code and clean(code)
     if _UNKNOWN_TOOL.match(message):
         return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
-    if found := _MISSING.search(message):
-        return NotFoundError(sentence, tool=tool, code=code, what=found[1].lower())
+    found = _MISSING.search(message)
+    if code == _NOT_FOUND or (found and code is None):
+        return NotFoundError(sentence, tool=tool, code=code, what=found[1].lower() if found else "bank")
     return ToolError(sentence, tool=tool, code=code)
 
 
-def _unfinished(kind: str, clean: Clean) -> ProtocolError:
+def unfinished(kind: str, clean: Clean) -> ProtocolError:
+    """Return the error for a result that is not complete."""
     if kind == "input_required":
         return ProtocolError("the server asks for input before it answers, which this client cannot give")
     return ProtocolError(f"the result is of an unknown kind, {clean(kind)[:40]!r}")

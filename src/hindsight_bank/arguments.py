@@ -23,9 +23,15 @@ _NAIVE: Final = "Expected a time with its UTC offset"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
-def judge(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as they go out: None left out, timestamps as text, everything plain JSON and of its type."""
-    rules = types_of(tool)
+def judge(tool: str, arguments: Mapping[str, Any], home: str = "") -> dict[str, Any]:
+    """Return the arguments as they go out: None left out, timestamps as text, everything plain JSON and of its type.
+
+    Args:
+        tool: The tool's name.
+        arguments: What is given.
+        home: Where the types of an older generation are, with the final dot.
+    """
+    rules = types_of(home + tool)
     given = {name: value for name, value in arguments.items() if value is not None}
     problems = [fault for name in rules.TIMES if name in given for fault in _spell(given, name)]
     problems += _window(given)
@@ -64,14 +70,14 @@ class ServerTool(msgspec.Struct):
 class ServerSchema:
     """The server's own word on a tool's arguments."""
 
-    def __init__(self, tool: str, text: Raw) -> None:
+    def __init__(self, tool: str, text: Raw, home: str = "") -> None:
         if len(text) > _LONGEST_SCHEMA:
             raise ProtocolError(
                 f"the server lists {tool} with an inputSchema of {len(text)} bytes, more than {_LONGEST_SCHEMA}"
             )
         try:
             self._schema = msgspec.json.decode(text, type=dict[str, Any])
-            self._same = _canonical_sha256(self._schema) == INPUT_SHA256[tool]
+            self._same = _canonical_sha256(self._schema) == INPUT_SHA256[home + tool]
         except (msgspec.DecodeError, RecursionError):
             raise ProtocolError(f"the server lists {tool} with an inputSchema that is no JSON object") from None
         properties = self._schema.get("properties")

@@ -36,7 +36,8 @@ TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
 
 # Seconds for a whole call. The server itself ends a reflection after 300 s.
 _SECONDS: Final = 60.0
-_REFLECT_SECONDS: Final = 330.0
+_MODEL_SECONDS: Final = 330.0
+_MODEL_CALLS: Final = ("reflect", "hindsight_think")
 _PAGE: Final = 100
 
 
@@ -111,21 +112,15 @@ class Bank:
     ) -> None:
         self._settings = Settings(server_url, bank_id)
         self._timeout = None if timeout is None else seconds(timeout, math.inf)
-        if backoff not in ("wait", "raise"):
-            raise SettingsError("backoff is 'wait' or 'raise'")
-        limits = Limits(
-            connect=seconds(connect_timeout, math.inf),
-            request=_positive("max_request_bytes", max_request_bytes),
-            response=_positive("max_response_bytes", max_response_bytes),
-        )
-        options = Options(
-            key=check_key(api_key, "api_key"),
-            client=Client("hindsight-bank", __version__),
-            limits=limits,
-            ssl_context=ssl_context,
-            proxy=check_proxy(proxy),
+        options = checked_options(
+            api_key=api_key,
+            connect_timeout=connect_timeout,
+            max_request_bytes=max_request_bytes,
+            max_response_bytes=max_response_bytes,
             backoff=backoff,
             allow_new_bank=allow_new_bank,
+            ssl_context=ssl_context,
+            proxy=proxy,
         )
         self._connection = Connection(self._settings, options)
 
@@ -465,11 +460,46 @@ class Bank:
         return self._connection.call(tool, given, self._deadline(tool, timeout))
 
     def _deadline(self, operation: str, timeout: float | None) -> Deadline:
-        default = self._timeout or (_REFLECT_SECONDS if operation == "reflect" else _SECONDS)
-        try:
-            return Deadline(operation, seconds(timeout, default))
-        except SettingsError as error:
-            raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
+        return call_deadline(operation, timeout, self._timeout)
+
+
+def checked_options(
+    *,
+    api_key: str | None,
+    connect_timeout: float,
+    max_request_bytes: int,
+    max_response_bytes: int,
+    backoff: Manner,
+    ssl_context: ssl.SSLContext | None,
+    proxy: str | None,
+    allow_new_bank: bool = False,
+) -> Options:
+    """Return how to connect, or raise `SettingsError` or `CredentialsError` with the rule that is broken."""
+    if backoff not in ("wait", "raise"):
+        raise SettingsError("backoff is 'wait' or 'raise'")
+    limits = Limits(
+        connect=seconds(connect_timeout, math.inf),
+        request=_positive("max_request_bytes", max_request_bytes),
+        response=_positive("max_response_bytes", max_response_bytes),
+    )
+    return Options(
+        key=check_key(api_key, "api_key"),
+        client=Client("hindsight-bank", __version__),
+        limits=limits,
+        ssl_context=ssl_context,
+        proxy=check_proxy(proxy),
+        backoff=backoff,
+        allow_new_bank=allow_new_bank,
+    )
+
+
+def call_deadline(operation: str, timeout: float | None, default: float | None) -> Deadline:
+    """Return the deadline of a call: its own, the bank's, or the operation's."""
+    default = default or (_MODEL_SECONDS if operation in _MODEL_CALLS else _SECONDS)
+    try:
+        return Deadline(operation, seconds(timeout, default))
+    except SettingsError as error:
+        raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
 
 
 def _positive(name: str, value: int, error: type[SettingsError | ArgumentsError] = SettingsError) -> int:

@@ -1,6 +1,10 @@
-"""What points at a bank: a server URL and a bank id, and the rules that both must keep before any connection."""
+"""What points at a bank: a server URL and a bank id, and the rules that both must keep before any connection.
+
+Older generations of tools have one endpoint for all banks, and take the bank's id as an argument.
+"""
 
 import re
+import unicodedata
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -9,6 +13,9 @@ from attrs import field, frozen
 from hindsight_bank.errors import SettingsError
 
 _BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
+# Unpaired surrogates (Cs) cannot be sent; the other categories are Unicode's controls.
+_UNUSABLE: Final = ("Cc", "Cs", "Zl", "Zp")
+_PATH: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?", re.ASCII)
 # Plain dotted decimal only: resolvers read other spellings as other addresses.
 _LOOPBACK_V4: Final = re.compile(r"127(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}", re.ASCII)
 # urlsplit reads a host out of `[::1]x` and `x[::1]` too.
@@ -21,6 +28,21 @@ def check_bank_id(bank_id: str) -> str:
     if not (isinstance(bank_id, str) and _BANK_ID.fullmatch(bank_id)):
         raise SettingsError("a bank id is one or more of a-z, 0-9, '_' and '-'")
     return bank_id
+
+
+def check_free_id(name: str, value: str) -> str:
+    """Return an id that travels as an argument, or raise `SettingsError` with the rule."""
+    usable = isinstance(value, str) and value and not any(unicodedata.category(char) in _UNUSABLE for char in value)
+    if not usable:
+        raise SettingsError(f"{name} is any text that is not empty and has no control characters")
+    return value
+
+
+def check_path(path: str) -> str:
+    """Return a usable path of an endpoint, or raise `SettingsError` with the rule."""
+    if not (isinstance(path, str) and _PATH.fullmatch(path)):
+        raise SettingsError("a path begins with '/', for example '/mcp', and has only letters, digits and . _ ~ -")
+    return path
 
 
 def canonical_origin(server_url: str) -> str:
@@ -87,3 +109,21 @@ class Settings:
     def endpoint(self) -> str:
         """The URL of the bank's MCP endpoint, with exactly one final slash."""
         return f"{self.server_url}/mcp/{self.bank_id}/"
+
+
+@frozen
+class SharedSettings:
+    """One endpoint for all banks of a server.
+
+    Attributes:
+        server_url: As for `Settings`.
+        path: Where the endpoint is; kept as it is, since servers tell a final slash from none.
+    """
+
+    server_url: str = field(converter=canonical_origin)
+    path: str = field(converter=check_path)
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the endpoint."""
+        return f"{self.server_url}{self.path}"

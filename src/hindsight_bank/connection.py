@@ -1,6 +1,6 @@
 """From settings to answers: open → verified → call → failed → backing off → open again.
 
-* A connection is made by the first call and verified before any other request: all six tools are there and the bank
+* A connection is made by the first call and verified before any other request: all tools are there and the bank
   exists. Connecting never makes a bank.
 * A call that fails in a way that casts doubt on the connection retires it: it takes no new calls, what was learned from
   it is forgotten, and it closes when its last call in flight has ended. The next one is made only after a delay.
@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from hindsight_bank import arguments
+from hindsight_bank import neighbours
 from hindsight_bank.backoff import Backoff, Manner
-from hindsight_bank.binding import Settings
+from hindsight_bank.binding import Settings, SharedSettings
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import (
@@ -33,7 +33,9 @@ from hindsight_bank.errors import (
     UnreachableError,
 )
 from hindsight_bank.link import Link, verified
+from hindsight_bank.refusal import NO_ENDPOINT
 from hindsight_bank.session import Client
+from hindsight_bank.toolset import SIX, Toolset
 from hindsight_bank.transport import Limits, Transport
 
 _TOO_MANY_REQUESTS: Final = 429
@@ -63,17 +65,19 @@ class Options:
 
 
 class Connection:
-    """The connection of one `Bank`, shared by all its threads."""
+    """The connection of one bank, shared by all its threads."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Settings | SharedSettings,
         options: Options,
+        toolset: Toolset = SIX,
         *,
         new_backoff: Callable[[Manner], Backoff] = Backoff,
     ) -> None:
         self._settings = settings
         self._options = options
+        self._toolset = toolset
         self._new_backoff = new_backoff
         self._closed = False
         self._link: Link | None = None
@@ -90,9 +94,9 @@ class Connection:
 
     def call(self, tool: str, args: Mapping[str, Any], deadline: Deadline) -> Any:
         """Judge the arguments, connect where needed, call the tool, return its typed answer."""
-        given = arguments.judge(tool, args)
+        given = self._toolset.judge(tool, args)
         with self._using(deadline) as link:
-            if tool != "retain":
+            if tool != self._toolset.writes:
                 with _before_the_call():
                     link.check_bank(deadline)
             answer = link.call(tool, given, deadline)
@@ -127,7 +131,7 @@ class Connection:
         while True:
             with self._lock:
                 if self._closed:
-                    raise ClosedError("this Bank was closed: open another")
+                    raise ClosedError(f"this {self._toolset.client} was closed: open another")
                 if self._link is not None:
                     self._link.calls += 1
                     return self._link
@@ -160,15 +164,15 @@ class Connection:
             link.endpoint.close(hasty=link.failed)
 
     def _connect(self, deadline: Deadline) -> Link:
-        """Connect and verify: the six tools, then the bank."""
+        """Connect and verify: the tools, then the bank."""
         options = self._options
         with _before_the_call():
-            transport = Transport(
-                self._settings.endpoint, options.limits, ssl_context=options.ssl_context, proxy=options.proxy
-            )
-            endpoint = Endpoint(transport, options.client, options.limits, options.key)
+            endpoint = Endpoint(self._reach(self._settings.endpoint), options.client, options.limits, options.key)
             try:
-                link = verified(endpoint, deadline)
+                try:
+                    link = verified(endpoint, self._toolset, deadline)
+                except StatusError as error:
+                    raise self._explained(error, deadline) from None
                 try:
                     link.check_bank(deadline)
                 except NotFoundError:
@@ -180,6 +184,17 @@ class Connection:
                 endpoint.close(hasty=True)
                 raise
             return link
+
+    def _reach(self, url: str) -> Transport:
+        options = self._options
+        return Transport(url, options.limits, ssl_context=options.ssl_context, proxy=options.proxy)
+
+    def _explained(self, error: StatusError, deadline: Deadline) -> BankError:
+        """Return the error, or what the server turns out to be where it has no endpoint of ours."""
+        if error.status not in NO_ENDPOINT:
+            return error
+        url, options = self._settings.endpoint, self._options
+        return neighbours.found(url, self._toolset, self._reach, options.client, options.limits, deadline) or error
 
     # -- failing -------------------------------------------------------------------------------------------------------
 

@@ -1,19 +1,21 @@
-"""A verified connection: its server has the six tools, and the bank exists."""
+"""A verified connection: its server has all the tools, and the bank exists."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from hindsight_bank import answers, arguments, jsonrpc
+from hindsight_bank import arguments, jsonrpc
 from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import IncompatibleServer, NotFoundError
 from hindsight_bank.session import SERVER_INFO, server_label
+from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
 
-TOOLS: Final = ("retain", "recall", "reflect", "list_memories", "get_memory", "get_bank")
+# Arguments that are no memory, but what the call is about.
+_IDS: Final = ("memory_id", "bank_id", "agent_id")
 
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
@@ -48,29 +50,34 @@ class _Page(msgspec.Struct):
 class Link:
     """A verified connection: the endpoint, and what its server said of itself."""
 
-    def __init__(self, endpoint: Endpoint, tools: Mapping[str, arguments.ServerSchema], server: str) -> None:
+    def __init__(
+        self, endpoint: Endpoint, toolset: Toolset, tools: Mapping[str, arguments.ServerSchema], server: str
+    ) -> None:
         self.endpoint = endpoint
+        self.toolset = toolset
         self.tools = tools
         self.server = server
-        self.bank_seen = False
+        # The older generations have no tool that tells whether a bank exists.
+        self.bank_seen = toolset is not SIX
         self.failed = False
         self.calls = 0
         self.retired = False
 
     def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:
         """Call a tool with judged arguments and return its typed answer."""
-        self.tools[tool].judge(given, self.server)
-        # An id is what the call is about, and no memory.
-        with veiling([value for name, value in given.items() if name != "memory_id"]):
+        schema = self.tools[tool]
+        given = self.toolset.spelled(given, schema.names)
+        schema.judge(given, self.server)
+        with veiling([value for name, value in given.items() if name not in _IDS]):
             message = self.endpoint.request(
                 "tools/call",
                 {"name": tool, "arguments": given},
                 deadline,
                 name=tool,
-                decode=answers.decoder(tool),
-                repeatable=tool != "retain",
+                decode=self.toolset.decoder(tool),
+                repeatable=tool != self.toolset.writes,
             )
-            return answers.answer(tool, message.result, self.endpoint.clean)
+            return self.toolset.answer(tool, message.result, self.endpoint.clean)
 
     def check_bank(self, deadline: Deadline) -> None:
         """Raise `NotFoundError` unless the bank exists.
@@ -95,24 +102,41 @@ def _missing(message: str) -> NotFoundError:
     return NotFoundError(f"{message}; {ways}", tool="get_bank", what="bank")
 
 
-def verified(endpoint: Endpoint, deadline: Deadline) -> Link:
-    """Ask an endpoint for its tools and return a link that has all six."""
+def verified(endpoint: Endpoint, toolset: Toolset, deadline: Deadline) -> Link:
+    """Ask an endpoint for its tools and return a link that has all of the toolset's."""
+    server, tools = listed(endpoint, deadline)
+    if missing := [name for name in toolset.tools if name not in tools]:
+        found = _found(toolset, missing, tools)
+        raise IncompatibleServer(f"the server ({server or 'unnamed'}) {found}", missing=missing, server=server)
+    return Link(endpoint, toolset, {name: toolset.schema(name, tools[name]) for name in toolset.tools}, server)
+
+
+def listed(endpoint: Endpoint, deadline: Deadline) -> tuple[str, dict[str, Raw]]:
+    """Return the server's name and version as it reports them, and the inputSchema of each Hindsight tool it has."""
     tools: dict[str, Raw] = {}
     params: dict[str, Any] = {}
     for _ in range(_MOST_PAGES):
         message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
         page = jsonrpc.result(message, _Page)
         # Copied: each would keep the whole page.
-        tools |= {tool.name: tool.inputSchema.copy() for tool in page.tools if tool.name in TOOLS}
+        tools |= {tool.name: tool.inputSchema.copy() for tool in page.tools if tool.name in KNOWN}
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
             break
         params = {"cursor": page.nextCursor}
-    server = endpoint.server or endpoint.clean(page.server())
-    if missing := [name for name in TOOLS if name not in tools]:
-        raise IncompatibleServer(
-            f"the server ({server or 'unnamed'}) lacks {', '.join(missing)};"
-            " this client needs all six tools of Hindsight 0.4.14 or later",
-            missing=missing,
-            server=server,
+    return endpoint.server or endpoint.clean(page.server()), tools
+
+
+def _found(wanted: Toolset, missing: Collection[str], tools: Collection[str]) -> str:
+    """Say what a server is that lacks tools, and what to do."""
+    lacks = f"lacks {', '.join(missing)}"
+    for other in ALL:
+        if other is not wanted and other.within(tools):
+            return f"{lacks}, but has {', '.join(other.tools)}: {other.generation}; use {other.client} for it"
+    if some := [name for name in SIX.tools if name in tools]:
+        return (
+            f"{lacks}; it has {', '.join(some)} of the six tools that Bank needs: update a Hindsight older than 0.4.14,"
+            " or have a later one show what it hides (HINDSIGHT_API_MCP_ENABLED_TOOLS, or the bank's settings)"
         )
-    return Link(endpoint, {name: arguments.ServerSchema(name, tools[name]) for name in TOOLS}, server)
+    if len(missing) == len(wanted.tools):
+        return f"is an MCP server, but no Hindsight: it has none of {', '.join(missing)}; check the server URL"
+    return f"{lacks}; {wanted.client} needs all of {wanted.generation}"

@@ -26,6 +26,8 @@ from hindsight_bank.errors import (
 )
 from hindsight_bank.session import UNSUPPORTED_VERSION
 
+# The statuses of a path that nothing is served at, and of one that takes no POST.
+NO_ENDPOINT: Final = (404, 405)
 _INTERNAL_ERROR: Final = -32603
 
 
@@ -58,9 +60,17 @@ class Refusal:
         if not transient and (error := self.rpc_error()):
             return rpc_error(error, censor)
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP
-            return StatusError(f"HTTP {status}: the server redirects to {self._target(censor)}", status=status)
-        if status == 404:  # noqa: PLR2004 - HTTP
-            return StatusError(f"HTTP 404: there is no MCP endpoint at {url}{says}", status=status)
+            return StatusError(
+                f"HTTP {status}: the server redirects to {self._target(censor)}, not followed: give the address that it"
+                " redirects to, or have a login page or proxy before it let these requests pass",
+                status=status,
+            )
+        if status in NO_ENDPOINT:
+            return StatusError(
+                f"HTTP {status}: there is no MCP endpoint at {url}{says}; check the server URL, and that the server has"
+                " MCP enabled (HINDSIGHT_API_MCP_ENABLED)",
+                status=status,
+            )
         return StatusError(
             f"HTTP {status}{says}",
             status=status,
@@ -79,6 +89,8 @@ class Refusal:
             text = self.body.decode(errors="replace")
         elif kind == "application/json":
             text = _said(self.body)
+        elif kind == "text/html":
+            return ": a web page, so something before Hindsight answered, or this is no Hindsight"
         else:
             return f" with a body of type {censor.clean(kind)}"
         text = censor.clean(text)

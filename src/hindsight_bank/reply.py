@@ -59,20 +59,26 @@ class Reply:
         if media_type == JSON:
             yield _utf8(b"".join(self._counted()))
         elif media_type == EVENTS:
-            for event in httpx_sse.EventSource(_Text(self._counted())).iter_sse():  # type: ignore[arg-type]  # all it uses
+            for event in self._events():
                 self.event_id = event.id or self.event_id
                 self.retry = self.retry if event.retry is None else event.retry
                 # An event without data primes a resumable stream; other event types are not ours.
                 if event.data and event.event in ("", "message"):
                     yield event.data.encode()
         else:
+            found = "a web page" if media_type == "text/html" else repr(media_type[:60])
             raise ProtocolError(
-                f"the answer is {media_type[:60]!r}, not JSON or an event stream: is this an MCP endpoint?",
+                f"the answer is {found}, not JSON or an event stream: this is no MCP endpoint; check the server URL,"
+                " and whether a login page or a proxy stands before the server"
             )
 
     def is_stream(self) -> bool:
         """Tell whether this is a successful answer that is an event stream."""
         return self.status == 200 and self._media_type() == EVENTS  # noqa: PLR2004 - HTTP
+
+    def first_event(self) -> str:
+        """Return the type of the first event of a stream, empty if there is none."""
+        return next((event.event for event in self._events()), "")
 
     def refusal(self) -> bytes:
         """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
@@ -97,6 +103,9 @@ class Reply:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _events(self) -> Iterator[httpx_sse.ServerSentEvent]:
+        return httpx_sse.EventSource(_Text(self._counted())).iter_sse()  # type: ignore[arg-type]  # all it uses
 
     def _media_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()

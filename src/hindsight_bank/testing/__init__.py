@@ -72,7 +72,7 @@ def bank_vcr(
 
     * few headers and no keys; where a body repeats the key that a request carried, it says ``KEY``;
     * session ids as ``session-1`` and so on, the server of a bank as ``http://localhost:8888``;
-    * of ``tools/list`` the names and inputSchemas of the six tools, without descriptions (4 KB of 66).
+    * of ``tools/list`` the names and inputSchemas of Hindsight's tools, without descriptions (4 KB of 66).
 
     Requests of the code under test to other services are recorded beside it, with the same few headers.
 

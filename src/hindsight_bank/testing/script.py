@@ -14,8 +14,8 @@ from vcr.serialize import deserialize, serialize
 from vcr.serializers import yamlserializer
 
 from hindsight_bank.arguments import undescribed
-from hindsight_bank.link import TOOLS
 from hindsight_bank.testing.scrubbers import Json, few, hide, local, places, secrets, unversioned
+from hindsight_bank.toolset import KNOWN
 
 # Longer texts, bodies above all, get lines of their own, on which nothing needs escaping ...
 _LONG: Final = 80
@@ -73,7 +73,7 @@ def _written(interaction: Mapping[str, Json], names: Mapping[str, str]) -> dict[
         # The line ends of an event stream: within JSON's texts there are none.
         answer = answer.replace("\r\n", "\n")
         if '"method":"tools/list"' in said:
-            answer = "\n".join(map(_six_tools, answer.split("\n")))
+            answer = "\n".join(map(_our_tools, answer.split("\n")))
     return {
         "request": {
             "method": request["method"],
@@ -89,7 +89,7 @@ def _written(interaction: Mapping[str, Json], names: Mapping[str, str]) -> dict[
     }
 
 
-def _six_tools(line: str) -> str:
+def _our_tools(line: str) -> str:
     """Return a line of the answer to tools/list without what this package does not read."""
     mark = "data: " if line.startswith("data: ") else ""
     try:
@@ -97,7 +97,7 @@ def _six_tools(line: str) -> str:
         message["result"]["tools"] = [
             {"name": tool["name"], "inputSchema": undescribed(tool["inputSchema"])}
             for tool in message["result"]["tools"]
-            if tool["name"] in TOOLS
+            if tool["name"] in KNOWN
         ]
     except (ValueError, TypeError, KeyError):
         return line
