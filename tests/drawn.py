@@ -60,7 +60,7 @@ def times(draw: DrawFn) -> str:
 @cache
 def answer(tool: str) -> SearchStrategy[Any]:
     """Return a strategy for answers of a tool."""
-    return _valid(oracle.load(f"tools/{tool}.json")["outputSchema"], f"tools/{tool}.json")
+    return _valid(oracle.load(oracle.path(tool))["outputSchema"], oracle.path(tool))
 
 
 @cache
@@ -71,7 +71,7 @@ def call(tool: str) -> SearchStrategy[Any]:
 
 def full_answer(tool: str) -> Any:
     """Return an answer of a tool with every property."""
-    return full(oracle.load(f"tools/{tool}.json")["outputSchema"], f"tools/{tool}.json")
+    return full(oracle.load(oracle.path(tool))["outputSchema"], oracle.path(tool))
 
 
 def full_call(tool: str) -> Any:
@@ -80,7 +80,7 @@ def full_call(tool: str) -> Any:
 
 
 def _called(tool: str) -> dict[str, Any]:
-    schema: dict[str, Any] = oracle.load(f"tools/{tool}.json")["inputSchema"]
+    schema: dict[str, Any] = oracle.load(oracle.path(tool))["inputSchema"]
     rules = oracle.rules(tool).get("properties", {})
     stated = {name: each.get("anyOf", [each])[0] for name, each in schema["properties"].items()}
     return schema | {"properties": {name: each | rules.get(name, {}) for name, each in stated.items()}}

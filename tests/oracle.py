@@ -23,6 +23,11 @@ from referencing.jsonschema import DRAFT202012
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 TOOLS = ("retain", "recall", "reflect", "list_memories", "get_memory", "get_bank")
+# Named as their generated modules are.
+OLDER = (
+    *("put_search.hindsight_put", "put_search.hindsight_search"),
+    *("agents.hindsight_search", "agents.hindsight_think", "agents.hindsight_store", "agents.hindsight_agents"),
+)
 BASE = "https://schemas.invalid/"
 
 TIME = re.compile(
@@ -38,9 +43,15 @@ def load(path: str) -> dict[str, Any]:
     return document
 
 
+def path(tool: str, kind: str = "tools") -> str:
+    """Return where under schemas/ a tool's file is."""
+    generation, _, name = tool.rpartition(".")
+    return f"{generation}/{kind}/{name}.json" if generation else f"{kind}/{name}.json"
+
+
 def rules(tool: str) -> dict[str, Any]:
     """Return what we refuse beyond the server's inputSchema."""
-    return load(f"rules/{tool}.json") if (SCHEMAS / f"rules/{tool}.json").exists() else {}
+    return load(path(tool, "rules")) if (SCHEMAS / path(tool, "rules")).exists() else {}
 
 
 def accepts_answer(tool: str, payload: bytes) -> bool:
@@ -105,24 +116,23 @@ _Strict: type[Validator] = validators.extend(Draft202012Validator, type_checker=
 @cache
 def answers(*, closed: bool = False) -> dict[str, Validator]:
     """Return the judge of each tool's answers; closed ones refuse keys that the schemas do not mention."""
-    found = {file.relative_to(SCHEMAS).as_posix() for file in SCHEMAS.glob("t*/*.json")}
-    schemas = {path: load(path).get("outputSchema", load(path)) for path in found}
+    found = {file.relative_to(SCHEMAS).as_posix() for file in SCHEMAS.glob("**/t*/*.json")}
+    schemas = {file: load(file).get("outputSchema", load(file)) for file in found}
     resources = [
-        (BASE + path, DRAFT202012.create_resource(_closed(schema) if closed else schema))
-        for path, schema in schemas.items()
+        (BASE + file, DRAFT202012.create_resource(_closed(schema) if closed else schema))
+        for file, schema in schemas.items()
     ]
     registry = Registry[Any]().with_resources(resources)
     return {
-        tool: _Strict({"$ref": f"{BASE}tools/{tool}.json"}, registry=registry, format_checker=_checker)
-        for tool in TOOLS
+        tool: _Strict({"$ref": BASE + path(tool)}, registry=registry, format_checker=_checker) for tool in TOOLS + OLDER
     }
 
 
 @cache
 def _arguments() -> dict[str, Validator]:
     no_null = {"additionalProperties": {"not": {"type": "null"}}}
-    schemas = {tool: {"allOf": [load(f"tools/{tool}.json")["inputSchema"], rules(tool), no_null]} for tool in TOOLS}
-    return {tool: _Strict(schema, format_checker=_checker) for tool, schema in schemas.items()}
+    judges = {tool: [_closed(load(path(tool))["inputSchema"]), rules(tool), no_null] for tool in TOOLS + OLDER}
+    return {tool: _Strict({"allOf": parts}, format_checker=_checker) for tool, parts in judges.items()}
 
 
 def _closed(schema: Any) -> Any:

@@ -27,7 +27,7 @@ SETTINGS = settings(
 )
 BRIEF = settings(SETTINGS, phases=[Phase.generate], report_multiple_bugs=False)
 
-each_tool = pytest.mark.parametrize("tool", oracle.TOOLS)
+each_tool = pytest.mark.parametrize("tool", oracle.TOOLS + oracle.OLDER)
 
 
 def decodes(tool: str, payload: bytes, *, strict: bool = True) -> bool:
