@@ -87,12 +87,20 @@ def remove_a_file(folder: Path) -> str:
     return "--- /dev/null"
 
 
+def remove_a_file_of_an_older_generation(folder: Path) -> str:
+    (folder / "agents/hindsight_think.py").unlink()
+    return "/dev/null"
+
+
 def add_a_file(folder: Path) -> str:
     (folder / "stray.py").write_text("stray = 1\n", encoding="utf-8")
     return "+++ /dev/null"
 
 
-@pytest.mark.parametrize("damage", [flip_a_byte, flip_the_last_newline, remove_a_file, add_a_file])
+@pytest.mark.parametrize(
+    "damage",
+    [flip_a_byte, flip_the_last_newline, remove_a_file, remove_a_file_of_an_older_generation, add_a_file],
+)
 def test_check_shows_drift_and_writes_nothing(
     checkout: Path, damage: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,8 +70,13 @@ class AgentBank(SharedBank):
             proxy=proxy,
         )
         settings = SharedSettings(server_url, path)
-        self.agent_id = None if agent_id is None else check_free_id("agent_id", agent_id)
+        self._agent_id = None if agent_id is None else check_free_id("agent_id", agent_id)
         super().__init__(settings, options, AGENTS, agent_id, timeout)
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent's id; None where it is left to the server."""
+        return self._agent_id
 
     @discreet
     def hindsight_search(

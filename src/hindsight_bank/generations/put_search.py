@@ -65,8 +65,13 @@ class PutSearchBank(SharedBank):
             proxy=proxy,
         )
         settings = SharedSettings(server_url, path)
-        self.bank_id = check_free_id("bank_id", bank_id)
+        self._bank_id = check_free_id("bank_id", bank_id)
         super().__init__(settings, options, PUT_SEARCH, bank_id, timeout)
+
+    @property
+    def bank_id(self) -> str:
+        """The bank's id."""
+        return self._bank_id
 
     @discreet
     def hindsight_put(
