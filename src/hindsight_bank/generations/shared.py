@@ -52,6 +52,7 @@ class SharedBank:
         self._connection.open(self._deadline("connect", timeout))
         return self
 
+    @discreet
     def close(self) -> None:
         """Take no more calls; the session and the connections end with the last call in flight. May be called twice."""
         self._connection.close()
@@ -65,7 +66,10 @@ class SharedBank:
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.server_url!r}, {self._identity!r}, path={self.path!r})"
+        name, settings = type(self).__name__, vars(self).get("_settings")  # none yet where the constructor failed
+        if settings is None:
+            return f"{name}(of unusable settings)"
+        return f"{name}({settings.server_url!r}, {self._identity!r}, path={settings.path!r})"
 
     def __reduce__(self) -> str:
         raise TypeError(
