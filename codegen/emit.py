@@ -10,6 +10,7 @@ from codegen.model import NONE, Class, Either, Field, Module, Named, Tool, names
 from codegen.read import SchemaError
 
 PACKAGE = "hindsight_bank._generated"
+SHOWN = "hindsight_bank.shown"
 WIDTH = 120
 GENERATED = "Generated; do not edit. `python -m codegen` makes this file"
 
@@ -112,7 +113,7 @@ def _head(what: str, sources: dict[str, str]) -> str:
 def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
     """Yield the groups of imports that the code needs."""
     used = set(re.findall(r"[\w.]+", re.sub(r'""".*?"""|"[^"\n]*"', "", code, flags=re.DOTALL)))
-    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp", "setter"}}
+    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp", "setter"}, SHOWN: {"Shown"}}
     for name, home in homes.items():
         if home != module.name:
             ours.setdefault(f"{PACKAGE}.{home}", set()).add(name)
@@ -133,8 +134,8 @@ def _class_and_twin(made: Class, tool: Tool | None, twins: frozenset[str]) -> It
 
 def _class(made: Class) -> list[str]:
     return [
-        "@frozen(kw_only=True)",
-        f"class {made.name}:",
+        "@frozen(kw_only=True, repr=False)",
+        f"class {made.name}(Shown):",
         *_class_docstring(made),
         "",
         *(f"    {each.name}: {attribute(each)}{_class_default(each)}" for each in made.fields),
@@ -156,7 +157,7 @@ def _class_docstring(made: Class) -> Iterator[str]:
 
 def _class_default(field: Field) -> str:
     if field.type == NONE:
-        return " = field(default=None, repr=False, eq=False)"
+        return " = field(default=None, eq=False)"
     if field.empty == "{}" and not field.required:
         return " = field(factory=dict)"
     return _default(field)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import hindsight_bank
 from hindsight_bank import BankError, ClosedError, cli
 from hindsight_bank.cli import demo, endings, main
-from hindsight_bank.cli.inert import inert, one_line
 from hindsight_bank.cli.screen import Column, Screen
+from hindsight_bank.inert import inert, one_line
 
 # An escape sequence, console markup, an override of the reading direction, a bell, a line break.
 HOSTILE = "\x1b[31mred\x1b[0m [bold]bold[/bold] \u202egnp.exe \a \n end"

@@ -19,6 +19,7 @@ from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import ArgumentsError, ProtocolError, SettingsError
 from hindsight_bank.session import Client
+from hindsight_bank.shown import Shown
 from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__
 
@@ -42,7 +43,7 @@ _PAGE: Final = 100
 
 
 @frozen(kw_only=True)
-class Health:
+class Health(Shown):
     """What `Bank.health` found.
 
     Attributes:

@@ -7,9 +7,11 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from attrs import frozen
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class Directive:
+
+@frozen(kw_only=True, repr=False)
+class Directive(Shown):
     """A standing instruction of the bank that a reflection followed.
 
     Attributes:

@@ -8,10 +8,11 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 from attrs import frozen
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class Scores:
+@frozen(kw_only=True, repr=False)
+class Scores(Shown):
     """How well a fact matched a recall, stage by stage. Comparable within one answer only.
 
     Attributes:
@@ -27,8 +28,8 @@ class Scores:
     keyword: float | None
 
 
-@frozen(kw_only=True)
-class Fact:
+@frozen(kw_only=True, repr=False)
+class Fact(Shown):
     """A memory as recall finds it and reflect cites it.
 
     Attributes:

@@ -10,9 +10,11 @@ from typing import TypedDict
 from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class Disposition:
+
+@frozen(kw_only=True, repr=False)
+class Disposition(Shown):
     """Three traits that colour a bank's reflections, each from 1 to 5.
 
     Attributes:
@@ -26,8 +28,8 @@ class Disposition:
     empathy: int
 
 
-@frozen(kw_only=True)
-class BankProfile:
+@frozen(kw_only=True, repr=False)
+class BankProfile(Shown):
     """What the bank is and how it thinks.
 
     Attributes:
@@ -41,7 +43,7 @@ class BankProfile:
     name: str
     disposition: Disposition
     mission: str
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _BankProfile(Struct, frozen=True, kw_only=True):

@@ -11,10 +11,11 @@ from attrs import field, frozen
 from msgspec import Raw, Struct
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class SourceMemory:
+@frozen(kw_only=True, repr=False)
+class SourceMemory(Shown):
     """A memory that an observation was built from, in short.
 
     Attributes:
@@ -34,8 +35,8 @@ class SourceMemory:
     mentioned_at: Timestamp | None
 
 
-@frozen(kw_only=True)
-class Memory:
+@frozen(kw_only=True, repr=False)
+class Memory(Shown):
     """A memory as get_memory fetches it, with all that the server knows of it.
 
     Attributes:
@@ -89,7 +90,7 @@ class Memory:
     history: OrEmpty[tuple[Any, ...]] = ()
     source_memory_ids: OrEmpty[tuple[str, ...]] = ()
     source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
     def __attrs_post_init__(self) -> None:
         if self.entities is None:

@@ -11,10 +11,11 @@ from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class MemoryItem:
+@frozen(kw_only=True, repr=False)
+class MemoryItem(Shown):
     """A memory as list_memories lists it.
 
     Attributes:
@@ -80,8 +81,8 @@ _set_memoryitem_metadata = setter(MemoryItem, "metadata")
 _set_memoryitem_source_memory_ids = setter(MemoryItem, "source_memory_ids")
 
 
-@frozen(kw_only=True)
-class MemoryPage:
+@frozen(kw_only=True, repr=False)
+class MemoryPage(Shown):
     """One page of the bank's memories.
 
     Attributes:
@@ -95,7 +96,7 @@ class MemoryPage:
     total: int
     limit: int
     offset: int
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _MemoryPage(Struct, frozen=True, kw_only=True):

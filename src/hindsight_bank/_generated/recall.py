@@ -14,10 +14,11 @@ from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.fact import Fact
 from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class Chunk:
+@frozen(kw_only=True, repr=False)
+class Chunk(Shown):
     """A passage of a retained text.
 
     Attributes:
@@ -31,8 +32,8 @@ class Chunk:
     truncated: bool
 
 
-@frozen(kw_only=True)
-class EntityObservation:
+@frozen(kw_only=True, repr=False)
+class EntityObservation(Shown):
     """One conclusion about an entity.
 
     Attributes:
@@ -44,8 +45,8 @@ class EntityObservation:
     mentioned_at: Timestamp | None
 
 
-@frozen(kw_only=True)
-class Entity:
+@frozen(kw_only=True, repr=False)
+class Entity(Shown):
     """A person, place or thing that memories mention.
 
     Attributes:
@@ -66,8 +67,8 @@ class Entity:
 _set_entity_observations = setter(Entity, "observations")
 
 
-@frozen(kw_only=True)
-class RecallResult:
+@frozen(kw_only=True, repr=False)
+class RecallResult(Shown):
     """The memories that matched a recall.
 
     Attributes:
@@ -86,7 +87,7 @@ class RecallResult:
     chunks: dict[str, Chunk] | None
     source_facts: dict[str, Fact] | None
     source_facts_truncated: bool | None = None
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _RecallResult(Struct, frozen=True, kw_only=True):

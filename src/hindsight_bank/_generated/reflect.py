@@ -16,10 +16,11 @@ from msgspec import Meta, Raw, Struct
 from hindsight_bank._generated.directive import Directive
 from hindsight_bank._generated.fact import Fact
 from hindsight_bank._generated.reading import OrEmpty, setter
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class BasedOn:
+@frozen(kw_only=True, repr=False)
+class BasedOn(Shown):
     """What a reflection rests on, by kind.
 
     Attributes:
@@ -83,8 +84,8 @@ class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "ment
         )
 
 
-@frozen(kw_only=True)
-class Usage:
+@frozen(kw_only=True, repr=False)
+class Usage(Shown):
     """Tokens that a reflection consumed, all its language model calls together.
 
     Attributes:
@@ -102,8 +103,8 @@ class Usage:
     thoughts_tokens: int | None = None
 
 
-@frozen(kw_only=True)
-class ToolCall:
+@frozen(kw_only=True, repr=False)
+class ToolCall(Shown):
     """One search or step of a reflection.
 
     Attributes:
@@ -123,8 +124,8 @@ class ToolCall:
     iteration: int
 
 
-@frozen(kw_only=True)
-class LLMCall:
+@frozen(kw_only=True, repr=False)
+class LLMCall(Shown):
     """One call of the language model during a reflection.
 
     Attributes:
@@ -136,8 +137,8 @@ class LLMCall:
     duration_ms: int
 
 
-@frozen(kw_only=True)
-class ReflectResult:
+@frozen(kw_only=True, repr=False)
+class ReflectResult(Shown):
     """An answer that the bank reasoned out.
 
     Attributes:
@@ -161,7 +162,7 @@ class ReflectResult:
     tool_trace: OrEmpty[tuple[ToolCall, ...]] = ()
     llm_trace: OrEmpty[tuple[LLMCall, ...]] = ()
     directives_applied: OrEmpty[tuple[Directive, ...]] = ()
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
     def __attrs_post_init__(self) -> None:
         if self.tool_trace is None:

@@ -11,9 +11,11 @@ from typing import Annotated, Literal, Required, TypedDict
 from attrs import field, frozen
 from msgspec import Meta
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class RetainReceipt:
+
+@frozen(kw_only=True, repr=False)
+class RetainReceipt(Shown):
     """The server's word that it has queued a text: accepted, not yet stored.
 
     Attributes:
@@ -25,7 +27,7 @@ class RetainReceipt:
     status: Literal["accepted"]
     message: str
     operation_id: str | None = None
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 Answer = RetainReceipt

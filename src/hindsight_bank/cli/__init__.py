@@ -23,7 +23,7 @@ import sys
 from collections.abc import Sequence
 
 from hindsight_bank.cli import endings
-from hindsight_bank.cli.inert import one_line
+from hindsight_bank.inert import one_line
 from hindsight_bank.version import __version__
 
 

@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_bank.cli.inert import inert, one_line
+from hindsight_bank.inert import inert, one_line
 
 # Wider lines tire the eye; in narrower ones a table's columns would.
 _WIDEST: Final = 120

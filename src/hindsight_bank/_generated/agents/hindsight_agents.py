@@ -10,9 +10,11 @@ from typing import TypedDict
 from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class Agent:
+
+@frozen(kw_only=True, repr=False)
+class Agent(Shown):
     """A memory bank.
 
     Attributes:
@@ -22,8 +24,8 @@ class Agent:
     agent_id: str
 
 
-@frozen(kw_only=True)
-class AgentList:
+@frozen(kw_only=True, repr=False)
+class AgentList(Shown):
     """All memory banks of a server.
 
     Attributes:
@@ -31,7 +33,7 @@ class AgentList:
     """
 
     memory_banks: tuple[Agent, ...]
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _AgentList(Struct, frozen=True, kw_only=True, rename={"memory_banks": "memory banks"}):

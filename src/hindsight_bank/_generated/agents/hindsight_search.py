@@ -11,9 +11,11 @@ from typing import Annotated, Required, TypedDict
 from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class AgentFact:
+
+@frozen(kw_only=True, repr=False)
+class AgentFact(Shown):
     """A memory that was found.
 
     Attributes:
@@ -27,8 +29,8 @@ class AgentFact:
     fact_type: str
 
 
-@frozen(kw_only=True)
-class AgentSearchResult:
+@frozen(kw_only=True, repr=False)
+class AgentSearchResult(Shown):
     """The memories that matched a search.
 
     Attributes:
@@ -36,7 +38,7 @@ class AgentSearchResult:
     """
 
     results: tuple[AgentFact, ...]
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _AgentSearchResult(Struct, frozen=True, kw_only=True):

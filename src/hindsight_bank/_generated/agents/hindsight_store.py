@@ -11,9 +11,11 @@ from typing import Annotated, Required, TypedDict
 from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class AgentReceipt:
+
+@frozen(kw_only=True, repr=False)
+class AgentReceipt(Shown):
     """The word of the server that a memory is stored.
 
     Attributes:
@@ -23,7 +25,7 @@ class AgentReceipt:
 
     success: bool
     message: str
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _AgentReceipt(Struct, frozen=True, kw_only=True):

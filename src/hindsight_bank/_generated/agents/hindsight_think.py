@@ -11,9 +11,11 @@ from typing import Any, Literal, Required, TypedDict
 from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class AgentGround:
+
+@frozen(kw_only=True, repr=False)
+class AgentGround(Shown):
     """A memory that an answer rests on.
 
     Attributes:
@@ -25,8 +27,8 @@ class AgentGround:
     weight: float
 
 
-@frozen(kw_only=True)
-class AgentThought:
+@frozen(kw_only=True, repr=False)
+class AgentThought(Shown):
     """An answer from memory.
 
     Attributes:
@@ -38,7 +40,7 @@ class AgentThought:
     text: str
     based_on: tuple[AgentGround, ...]
     new_opinions: tuple[Any, ...]
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _AgentThought(Struct, frozen=True, kw_only=True):

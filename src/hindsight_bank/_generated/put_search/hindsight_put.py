@@ -11,9 +11,11 @@ from typing import Annotated, Literal, Required, TypedDict
 from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.shown import Shown
 
-@frozen(kw_only=True)
-class PutReceipt:
+
+@frozen(kw_only=True, repr=False)
+class PutReceipt(Shown):
     """The word of the server that a fact is stored.
 
     Attributes:
@@ -21,7 +23,7 @@ class PutReceipt:
     """
 
     result: Literal["Fact stored successfully"]
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _PutReceipt(Struct, frozen=True, kw_only=True):

@@ -12,10 +12,11 @@ from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.reading import Timestamp
+from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True)
-class PutSearchFact:
+@frozen(kw_only=True, repr=False)
+class PutSearchFact(Shown):
     """A fact that was found.
 
     Attributes:
@@ -35,8 +36,8 @@ class PutSearchFact:
     document_id: str | None
 
 
-@frozen(kw_only=True)
-class PutSearchResult:
+@frozen(kw_only=True, repr=False)
+class PutSearchResult(Shown):
     """The facts that matched a search.
 
     Attributes:
@@ -44,7 +45,7 @@ class PutSearchResult:
     """
 
     results: tuple[PutSearchFact, ...]
-    error: None = field(default=None, repr=False, eq=False)
+    error: None = field(default=None, eq=False)
 
 
 class _PutSearchResult(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,169 @@
+"""Results as tables, in HTML and for rich: a row for each of many, or a name and a value for each attribute of one.
+
+Every text is made inert when it becomes a cell. What is left out is counted, never silent.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import fields, frozen, has
+
+from hindsight_bank.inert import inert, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+# More would bury the rest of a notebook.
+_ROWS: Final = 30
+_LINE: Final = 300
+_TEXT: Final = 5000
+
+# Notebooks set what stands between dollar signs as mathematics, unless the classes say no.
+_FRAME: Final = '<div class="tex2jax_ignore mathjax_ignore">'
+_CELL: Final = "text-align:left;vertical-align:top;white-space:"
+_PROSE: Final = ("text", "tags", "value")
+
+
+@frozen
+class Sheet:
+    """A table of inert texts.
+
+    Attributes:
+        heads: The columns' headings.
+        rows: The cells.
+        note: What the table does not show.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def sheet(result: Any) -> Sheet:
+    """Lay out a result, or a part of one."""
+    for name in ("results", "items"):
+        if hasattr(result, name):
+            return _many(name, getattr(result, name), _beside(result))
+    rows = [(name, _cut(inert(_said(value)), _TEXT)) for name, value in _flat(result)]
+    return Sheet((type(result).__name__, "value"), rows)
+
+
+def html(table: Sheet) -> str:
+    """Write a table for a notebook."""
+    heads = "".join(f'<th style="text-align:left">{escape(head)}</th>' for head in table.heads)
+    rows = "".join(f"<tr>{''.join(map(_html_cell, table.heads, row))}</tr>" for row in table.rows)
+    body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{_FRAME}{body}<p>{escape(table.note)}</p></div>"
+
+
+def _html_cell(head: str, text: str) -> str:
+    wrap = "pre-wrap;overflow-wrap:anywhere;min-width:6em" if head in _PROSE else "nowrap"
+    return f'<td dir="auto" style="{_CELL}{wrap}">{escape(text)}</td>'
+
+
+def rich(table: Sheet) -> "Group":
+    """Make what rich prints."""
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - an optional package
+    from rich.console import Group  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    made = Table(box=SIMPLE_HEAD)
+    for head in table.heads:
+        ratio = 1 if head in ("text", "value") else None
+        made.add_column(Text(head), overflow="fold", no_wrap=head not in _PROSE, ratio=ratio)
+    for row in table.rows:
+        made.add_row(*map(Text, row))
+    return Group(made, *([Text(f"  {table.note}")] if table.note else []))
+
+
+# -- many --------------------------------------------------------------------------------------------------------------
+
+_COLUMNS: Final[Sequence[tuple[str, Callable[[Any], str]]]] = (
+    ("type", lambda row: row.fact_type),
+    ("score", lambda row: f"{row.scores.final:.2f}" if getattr(row, "scores", None) else ""),
+    ("text", lambda row: row.text),
+    ("said", lambda row: f"{row.mentioned_at:%Y-%m-%d}" if row.mentioned_at else ""),
+    ("tags", lambda row: ", ".join(row.tags)),
+    ("facts", lambda row: str(getattr(row, "proof_count", ""))),
+)
+
+
+def _many(name: str, items: Sequence[Any], beside: str) -> Sheet:
+    """Lay out facts or memories, each with its index, in the columns that hold something."""
+    shown = items[:_ROWS]
+    columns = {head: [_cut(one_line(cell(row)), _LINE) for row in shown] for head, cell in _COLUMNS}
+    used = {"": [str(index) for index in range(len(shown))]} | {head: c for head, c in columns.items() if any(c)}
+    count = f"{len(items)} {name}" if len(items) == len(shown) else f"{len(shown)} of {len(items)} {name}"
+    more = f"{len(items) - len(shown)} more in .{name}" if len(items) > len(shown) else ""
+    note = ", ".join(filter(None, (count, more, beside)))
+    return Sheet(list(used), list(zip(*used.values(), strict=True)), note)
+
+
+def _beside(result: Any) -> str:
+    """Tell what a result holds besides its rows."""
+    return ", ".join(
+        f"{name} {value}" if isinstance(value, int) else f"{len(value)} {name}"
+        for name, value in _attributes(result)
+        if value and name not in ("results", "items")
+    )
+
+
+# -- one ---------------------------------------------------------------------------------------------------------------
+
+
+def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes that say something."""
+    for field in fields(type(thing)):
+        if (value := getattr(thing, field.name)) not in (None, "", (), {}):
+            yield field.name, value
+
+
+def _flat(thing: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the attributes with those of the parts, each under its path."""
+    for name, value in _attributes(thing):
+        if has(type(value)):
+            yield from _flat(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+def _said(value: Any) -> str:
+    """Write a value out, a line for each of several things."""
+    match value:
+        case dict():
+            return _lines([f"{name}: {_plain(each)}" for name, each in value.items()])
+        case tuple() if value and has(type(value[0])):
+            return _lines(list(map(_line, value)))
+        case tuple() if all(isinstance(each, str) for each in value):
+            return ", ".join(value)
+        case datetime():
+            return value.isoformat(" ", "seconds")
+    return _plain(value)
+
+
+def _line(part: Any) -> str:
+    """Write one of several parts in a line: its text, or what it has instead."""
+    if hasattr(part, "text"):
+        return one_line(part.text)
+    told = (
+        f"{len(value)} {name}" if isinstance(value, dict) else f"{name} {one_line(_plain(value))}"
+        for name, value in _attributes(part)
+    )
+    return ", ".join(told)
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else str(value)
+
+
+def _lines(lines: Sequence[str]) -> str:
+    more = [f"… {len(lines) - _ROWS} more"] if len(lines) > _ROWS else []
+    return "\n".join([*lines[:_ROWS], *more])
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… {len(text) - most} more characters"
