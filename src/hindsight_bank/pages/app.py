@@ -37,6 +37,7 @@ class Pages(App[None]):
         Binding("number_sign", "tag", "Tags", key_display="#"),
         Binding("t", "turn", "Type"),
         Binding("q", "quit", "Quit"),
+        Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("enter", "read", "Read"),
         Binding("escape", "clear", "Clear"),
         Binding("r", "reload", "Reload"),
