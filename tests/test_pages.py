@@ -288,6 +288,24 @@ def test_the_memory_under_the_cursor_is_previewed_with_all_that_is_known_of_it()
     browse(shelf, script)
 
 
+def test_a_long_text_is_read_to_its_end_while_the_keyboard_is_with_the_ways() -> None:
+    """Ours: space and b turn its pages."""
+    shelf = Shelf(text="word " * 200 + "end.")
+
+    async def script(app: Pages, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: app.query_one(Listing).current)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.query_one(Preview).memory, Memory))
+        await pilot.pause()
+        top = screen(app)
+        while "word end." not in screen(app):
+            await pilot.press("space")
+        await pilot.press(*["b"] * 40)
+        await until(pilot, lambda: screen(app) == top)
+
+    browse(shelf, script, (40, 20))
+
+
 @pytest.mark.parametrize(("presses", "asked"), [(1, {"q": "Alice, Bob"}), (2, {"tags": ("tea",)})])
 def test_an_entity_and_a_tag_lead_to_all_that_have_it(presses: int, asked: dict[str, Any]) -> None:
     """Ours: they fill in the filter."""

@@ -19,7 +19,11 @@ _SIGNS = {"memory": "→ ", "entity": "@ ", "tag": "# "}
 class Preview(Vertical):
     """One memory."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,backspace", "back", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,backspace", "back", "Back"),
+        Binding("space", "turn_page(1)", show=False),
+        Binding("b", "turn_page(-1)", show=False),
+    ]
     DEFAULT_CSS = """
     Preview { padding: 0 1; }
     Preview VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
@@ -76,6 +80,11 @@ class Preview(Vertical):
         """Follow a way."""
         event.stop()
         self.post_message(self.Followed(self._ways[event.option_index]))
+
+    def action_turn_page(self, pages: int) -> None:
+        """Scroll the text, while the keyboard is with the ways."""
+        text = self.query_one(VerticalScroll)
+        text.scroll_relative(y=pages * max(text.size.height - 1, 1), animate=False)
 
     def action_back(self) -> None:
         """Go back."""
