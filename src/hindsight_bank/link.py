@@ -14,9 +14,8 @@ from hindsight_bank.errors import IncompatibleServer, NotFoundError
 from hindsight_bank.session import SERVER_INFO, server_label
 from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
 
-# Arguments that are no memory, but what the call is about.
-_IDS: Final = ("memory_id", "bank_id", "agent_id")
-
+# Arguments that are no memories and ask for none: a sentence that names them helps.
+_WORDS: Final = {"bank_id", "agent_id", "memory_id", "type", "types", "budget", "tags_match", "strategy", "update_mode"}
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
 # In bytes; real ones have about 60.
@@ -68,7 +67,7 @@ class Link:
         schema = self.tools[tool]
         given = self.toolset.spelled(given, schema.names)
         schema.judge(given, self.server)
-        with veiling([value for name, value in given.items() if name not in _IDS]):
+        with veiling([value for name, value in given.items() if name not in _WORDS]):
             message = self.endpoint.request(
                 "tools/call",
                 {"name": tool, "arguments": given},
