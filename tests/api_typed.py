@@ -4,6 +4,7 @@ import math
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, assert_type
 
 import hindsight_bank
@@ -24,6 +25,7 @@ from hindsight_bank import (
     BankError,
     BankProfile,
     BasedOn,
+    Binding,
     Chunk,
     ClosedError,
     CredentialsError,
@@ -46,6 +48,7 @@ from hindsight_bank import (
     PutSearchFact,
     PutSearchResult,
     RecallResult,
+    ReconnectRequired,
     ReflectResult,
     RetainReceipt,
     RPCError,
@@ -58,12 +61,31 @@ from hindsight_bank import (
     UnauthorizedError,
     UnreachableError,
     Usage,
+    forget_key,
+    store_key,
     stored_key,
     to_dict,
 )
 
 version: str = hindsight_bank.__version__
 key: str | None = stored_key("https://memory.example.com", "alice")
+
+store_key("https://memory.example.com", "alice", "sesame")
+assert_type(forget_key("https://memory.example.com", "alice"), bool)
+
+binding = Binding("http://localhost:8888", "alice")
+assert_type((binding.server_url, binding.bank_id, binding.endpoint), tuple[str, str, str])
+assert_type(binding.save(Path("binding.json")), Path)
+assert_type(Binding.location(), Path)
+assert_type(Binding.remove("binding.json"), Path)
+try:
+    assert_type(Binding.load(), Binding)
+except ReconnectRequired as error:
+    assert_type((error.path, error.found), tuple[str, tuple[str, ...]])
+bank = Bank.from_binding(binding, api_key=key, timeout=5, allow_new_bank=True)
+bank = Bank.from_binding("binding.json")
+bank = Bank.from_binding(tiemout=5)  # type: ignore[call-arg]  # options are known by name
+bank = Bank.from_environment(backoff="raise")
 
 bank = Bank("http://localhost:8888", "alice")
 bank = Bank(

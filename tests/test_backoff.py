@@ -40,7 +40,7 @@ from hindsight_bank import (
     UnreachableError,
 )
 from hindsight_bank.backoff import Backoff
-from hindsight_bank.binding import Settings
+from hindsight_bank.binding import Binding
 from hindsight_bank.connection import Connection, Options
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.session import Client
@@ -61,8 +61,8 @@ def connect(clock: Clock) -> Iterator[Connect]:
 
         def make(server: WireServer, **options: Any) -> Connection:
             how = Options(client=Client("test", "1"), limits=Limits(), **options)
-            settings = Settings(server.url, "alice")
-            connection = Connection(settings, how, new_backoff=clock.backoff(clock.throw))
+            binding = Binding(server.url, "alice")
+            connection = Connection(binding, how, new_backoff=clock.backoff(clock.throw))
             stack.callback(connection.close)
             return connection
 

@@ -16,7 +16,7 @@ from hindsight_bank import (
     ToolError,
     UnreachableError,
 )
-from hindsight_bank.binding import Settings
+from hindsight_bank.binding import Binding
 from hindsight_bank.connection import Connection, Options
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.link import Link
@@ -68,7 +68,7 @@ class BackoffMachine(RuleBasedStateMachine):
         self.clock = Clock()
         how = Options(client=Client("test", "1"), limits=Limits())
         dice = random.Random(0).random  # noqa: S311 - dice
-        self.connection = _Connection(Settings("http://localhost", "alice"), how, new_backoff=self.clock.backoff(dice))
+        self.connection = _Connection(Binding("http://localhost", "alice"), how, new_backoff=self.clock.backoff(dice))
         self.failures, self.connected = 0, False
 
     def call(self, seconds: float = 1000) -> None:

@@ -8,7 +8,7 @@ import pytest
 from test_credentials import discreet_about
 
 from hindsight_bank import Bank
-from hindsight_bank.binding import Settings, _netloc, canonical_origin, check_bank_id, is_loopback
+from hindsight_bank.binding import Binding, _netloc, canonical_origin, check_bank_id, is_loopback
 from hindsight_bank.errors import SettingsError
 
 
@@ -16,7 +16,7 @@ from hindsight_bank.errors import SettingsError
 def test_a_bank_id_is_lower_case_letters_digits_underscore_and_hyphen(bank_id: str) -> None:
     """Ours: one rule for all servers, whatever this one would allow."""
     assert check_bank_id(bank_id) == bank_id
-    assert Settings("http://localhost:8888", bank_id).endpoint == f"http://localhost:8888/mcp/{bank_id}/"
+    assert Binding("http://localhost:8888", bank_id).endpoint == f"http://localhost:8888/mcp/{bank_id}/"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_bank_id_is_lower_case_letters_digits_underscore_and_hyphen(bank_id: s
 def test_any_other_bank_id_is_refused_with_the_rule(bank_id: Any) -> None:
     """Public reports: hindsight #1141, #1079, anthropic-sdk-java #379 (an id that moves the request)."""
     with pytest.raises(SettingsError, match=r"^a bank id is one or more of a-z, 0-9, '_' and '-'$"):
-        Settings("http://localhost", bank_id)
+        Binding("http://localhost", bank_id)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_server_url_has_one_spelling(url: str, canonical: str) -> None:
     """Public reports: opensearch-mcp-server #271, mcpo #209 (slash or no slash): one key, one entry, one endpoint."""
     assert canonical_origin(url) == canonical
     assert canonical_origin(canonical) == canonical
-    assert Settings(url, "alice").endpoint == f"{canonical}/mcp/alice/"
+    assert Binding(url, "alice").endpoint == f"{canonical}/mcp/alice/"
 
 
 @pytest.mark.parametrize("host", ["1::2::3", "12345::", ":", "::g", "1:2:3:4:5:6:7:8:9"])
@@ -206,8 +206,8 @@ def test_a_refused_url_is_never_quoted(url: str) -> None:
 
 def test_settings_compare_by_their_canonical_form_and_pickle() -> None:
     """Ours: one bank, one value."""
-    settings = Settings("HTTPS://H:443/", "alice")
-    assert settings == Settings("https://h", "alice")
-    assert pickle.loads(pickle.dumps(settings)) == settings  # noqa: S301
+    binding = Binding("HTTPS://H:443/", "alice")
+    assert binding == Binding("https://h", "alice")
+    assert pickle.loads(pickle.dumps(binding)) == binding  # noqa: S301
     with pytest.raises(AttributeError):
-        settings.bank_id = "bob"  # type: ignore[misc]  # frozen
+        binding.bank_id = "bob"  # type: ignore[misc]  # frozen

@@ -9,9 +9,9 @@ import keyring
 import keyring.core
 import pytest
 from keyring.backends import fail, null
-from keyring.errors import InitError, KeyringError, KeyringLocked
+from keyring.errors import InitError, KeyringError, KeyringLocked, NoKeyringError, PasswordSetError
 
-from hindsight_bank import Bank, CredentialsError, SettingsError, stored_key
+from hindsight_bank import Bank, CredentialsError, SettingsError, forget_key, store_key, stored_key
 from hindsight_bank.credentials import SERVICE, check_key
 
 UNUSABLE = {
@@ -93,6 +93,14 @@ class Store:
             raise self.fault
         return self.key
 
+    def set_password(self, _service: str, _user: str, key: str) -> None:
+        if self.fault:
+            raise self.fault
+        self.key = key
+
+    def delete_password(self, _service: str, _user: str) -> None:
+        self.key = None
+
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Store]:
@@ -155,34 +163,92 @@ def test_an_unusable_stored_key_is_refused_naming_the_entry_and_never_told(
     assert discreet_about(caught.value, key, "s3", "cret")
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        KeyringLocked("Failed to unlock the collection!"),
-        InitError("no D-Bus"),
-        KeyringError("Can't get password from keychain: (-25308, 'Unknown Error')"),
-        RuntimeError("No recommended backend"),
-        OSError(111, "Connection refused"),
-        ValueError(),
-    ],
-    ids=lambda fault: type(fault).__name__,
-)
-def test_a_store_that_fails_is_a_credentials_error_that_says_what_to_do(
-    store: Callable[..., Store], fault: Exception
+FAULTS = [
+    (KeyringLocked("Failed to unlock the collection!"), "the key store is locked: unlock it and try again"),
+    (InitError("no D-Bus"), "the key store could not be started: set it up"),
+    (NoKeyringError("No recommended backend"), "there is no key store on this machine: set one up"),
+    (KeyringError("Can't get password from keychain: (-25308, 'Unknown Error')"), "unlock it or set it up"),
+    (PasswordSetError("(1783, 'CredWrite', 'The stub received bad data')"), "unlock it or set it up"),
+    (RuntimeError("s3cret"), "unlock it or set it up"),
+    (ImportError("no such backend"), "unlock it or set it up"),
+    (OSError(111, "Connection refused"), "unlock it or set it up"),
+    (ValueError(), "unlock it or set it up"),
+]
+USES: list[Callable[..., Any]] = [stored_key, lambda url, bank: store_key(url, bank, "s3cret"), forget_key]
+
+
+@pytest.mark.parametrize(("fault", "says"), FAULTS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("use", USES, ids=["read", "store", "forget"])
+def test_a_store_that_fails_is_a_credentials_error_with_the_ways_out(
+    store: Callable[..., Store], fault: Exception, says: str, use: Callable[..., Any]
 ) -> None:
     """Public reports: keyring #54, #302, #566, artifact-registry-python-tools #53; one attempt, no loop."""
     backend = store(fault=fault)
-    with pytest.raises(CredentialsError, match=rf"could not be read \({type(fault).__name__}\).*api_key=") as caught:
-        stored_key("https://h", "alice")
+    with pytest.raises(
+        CredentialsError, match=rf"{says} \({type(fault).__name__}\); or set HINDSIGHT_API_KEY"
+    ) as caught:
+        use("https://h", "alice")
+    assert "or pass Bank(..., api_key=...)" in str(caught.value)
     assert caught.value.source == "key store"
-    assert len(backend.asked) == 1
+    assert len(backend.asked) <= 1
+    assert discreet_about(caught.value, "s3cret")
 
 
 def test_no_backend_at_all_is_a_credentials_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Public reports: keyring #566, #569, MSS #1743 (Docker, WSL, headless Linux): keyring's own failing backend."""
     monkeypatch.setattr(keyring.core, "_keyring_backend", fail.Keyring())  # type: ignore[no-untyped-call]  # keyring's
-    with pytest.raises(CredentialsError, match=r"\(NoKeyringError\): unlock or set it up, or pass the key"):
+    with pytest.raises(CredentialsError, match=r"no key store on this machine: set one up \(NoKeyringError\); or set"):
         stored_key("https://h", "alice")
+
+
+def test_a_key_is_stored_read_back_and_forgotten(store: Callable[..., Store]) -> None:
+    """Ours: an entry for each server and bank; storing replaces, forgetting twice is no error."""
+    backend = store()
+    for key in ("k3y", "!" * 3000):
+        store_key("HTTPS://H:443/", "alice", key)
+        assert backend.key == stored_key("https://h", "alice") == key
+    assert set(backend.asked) == {("hindsight-bank", "https://h/alice")}
+    assert forget_key("https://h", "alice")
+    assert not forget_key("https://h", "alice")
+
+
+def test_a_store_that_loses_or_changes_a_key_is_found_out(
+    store: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """keyring: the null backend takes every key and keeps none; Ours: read back after storing."""
+    monkeypatch.setattr(Store, "set_password", lambda *_: None)
+    for kept in (None, "s3cr"):
+        store(key=kept)
+        with pytest.raises(CredentialsError, match=r"key store \(test_credentials.Store\) took the key but") as caught:
+            store_key("https://h", "alice", "s3cret")
+        assert discreet_about(caught.value, "s3cret")
+    monkeypatch.setattr(keyring.core, "_keyring_backend", null.Keyring())  # type: ignore[no-untyped-call]  # keyring's
+    with pytest.raises(
+        CredentialsError, match=r"keyring.backends.null.Keyring.*switched off.*or set HINDSIGHT_API_KEY"
+    ):
+        store_key("https://h", "alice", "s3cret")
+
+
+def test_a_store_that_does_not_let_go_is_found_out(
+    store: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: who logs out wants to know."""
+    monkeypatch.setattr(Store, "delete_password", lambda *_: None)
+    store(key="s3cret")
+    with pytest.raises(CredentialsError, match="still holds the entry 'https://h/alice'") as caught:
+        forget_key("https://h", "alice")
+    assert discreet_about(caught.value, "s3cret")
+
+
+@unusable
+def test_an_unusable_key_is_not_stored(store: Callable[..., Store], key: str, fault: str) -> None:
+    """Ours: it would only be refused when read."""
+    backend = store()
+    with pytest.raises(CredentialsError) as caught:
+        store_key("https://h", "alice", key)
+    assert str(caught.value) == f"the API key from api_key {fault}"
+    assert backend.key is None
+    assert discreet_about(caught.value, key, "s3", "cret")
 
 
 def test_a_store_switched_off_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +260,9 @@ def test_a_store_switched_off_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_the_keyring_package_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours: keyring is an extra."""
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(CredentialsError, match=r"pip install 'hindsight-bank\[keyring\]'\); or pass the key") as caught:
+    with pytest.raises(
+        CredentialsError, match=r"pip install 'hindsight-bank\[keyring\]'\); or set HINDSIGHT_API_KEY"
+    ) as caught:
         stored_key("https://h", "alice")
     assert caught.value.source == "key store"
 

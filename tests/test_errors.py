@@ -29,6 +29,8 @@ VALUES: dict[str, Any] = {
     "missing": ("reflect", "get_bank"),
     "server": "hindsight-mcp-server 1.1.0",
     "what": "memory",
+    "path": "settings.json",
+    "found": ("a repository folder",),
 }
 
 
@@ -102,7 +104,7 @@ def test_an_error_survives_pickling_and_copying_whole(
     [
         (
             (
-                "BankError SettingsError CredentialsError ClosedError ArgumentsError BackingOffError"
+                "BankError SettingsError ReconnectRequired CredentialsError ClosedError ArgumentsError BackingOffError"
                 " UnreachableError DeadlineError"
             ),
             "not_sent",

@@ -18,6 +18,7 @@ from hindsight_bank.errors import (
     IncompatibleServer,
     NotFoundError,
     ProtocolError,
+    ReconnectRequired,
     RPCError,
     SettingsError,
     StatusError,
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from hindsight_bank._generated.reflect import BasedOn, LLMCall, ReflectResult, ToolCall, Usage
     from hindsight_bank._generated.retain import RetainReceipt
     from hindsight_bank.bank import Bank, Health
-    from hindsight_bank.credentials import stored_key
+    from hindsight_bank.binding import Binding
+    from hindsight_bank.credentials import forget_key, store_key, stored_key
     from hindsight_bank.generations.agents import AgentBank
     from hindsight_bank.generations.put_search import PutSearchBank
     from hindsight_bank.plain import to_dict
@@ -65,6 +67,7 @@ __all__ = [
     "BankError",
     "BankProfile",
     "BasedOn",
+    "Binding",
     "Chunk",
     "ClosedError",
     "CredentialsError",
@@ -88,6 +91,7 @@ __all__ = [
     "PutSearchResult",
     "RPCError",
     "RecallResult",
+    "ReconnectRequired",
     "ReflectResult",
     "RetainReceipt",
     "Scores",
@@ -100,6 +104,8 @@ __all__ = [
     "UnreachableError",
     "Usage",
     "__version__",
+    "forget_key",
+    "store_key",
     "stored_key",
     "to_dict",
 ]
@@ -107,8 +113,11 @@ __all__ = [
 _ROOMS = {
     "AgentBank": "generations.agents",
     "Bank": "bank",
+    "Binding": "binding",
     "Health": "bank",
     "PutSearchBank": "generations.put_search",
+    "forget_key": "credentials",
+    "store_key": "credentials",
     "stored_key": "credentials",
     "to_dict": "plain",
 }

@@ -1,18 +1,19 @@
 """One memory bank: six verbs, each a tool of the server's, and three conveniences made of them."""
 
 import math
+import os
 import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
 from attrs import frozen
 
 from hindsight_bank import answers, arguments
 from hindsight_bank.backoff import Manner
-from hindsight_bank.binding import Settings
+from hindsight_bank.binding import Binding, canonical_origin, check_bank_id
 from hindsight_bank.connection import Connection, Options
 from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
@@ -40,6 +41,19 @@ _SECONDS: Final = 60.0
 _MODEL_SECONDS: Final = 330.0
 _MODEL_CALLS: Final = ("reflect", "hindsight_think")
 _PAGE: Final = 100
+
+
+class BankOptions(TypedDict, total=False):
+    """What `Bank` takes beside server, bank and key."""
+
+    timeout: float | None
+    connect_timeout: float
+    max_request_bytes: int
+    max_response_bytes: int
+    backoff: Manner
+    allow_new_bank: bool
+    ssl_context: ssl.SSLContext | None
+    proxy: str | None
 
 
 @frozen(kw_only=True)
@@ -111,7 +125,7 @@ class Bank:
         ssl_context: ssl.SSLContext | None = None,
         proxy: str | None = None,
     ) -> None:
-        self._settings = Settings(server_url, bank_id)
+        self._binding = Binding(server_url, bank_id)
         self._timeout = None if timeout is None else seconds(timeout, math.inf)
         options = checked_options(
             api_key=api_key,
@@ -123,17 +137,64 @@ class Bank:
             ssl_context=ssl_context,
             proxy=proxy,
         )
-        self._connection = Connection(self._settings, options)
+        self._connection = Connection(self._binding, options)
+
+    @classmethod
+    @discreet
+    def from_binding(
+        cls,
+        binding: Binding | str | os.PathLike[str] | None = None,
+        *,
+        api_key: str | None = None,
+        **options: Unpack[BankOptions],
+    ) -> Self:
+        """Make a bank of a binding, as `Binding.save` or ``hindsight-bank connect`` wrote it.
+
+        Args:
+            binding: The binding, or its file; None for the file in the user's configuration folder.
+            api_key: As for `Bank`: None sends none; `stored_key` reads the one that ``hindsight-bank login`` stored.
+            options: What else `Bank` takes.
+
+        Returns:
+            The bank, not yet connected.
+
+        Raises:
+            ReconnectRequired: The file holds settings made for coding agents, which are never used.
+            SettingsError: There is no binding, or others may have written it, or an option breaks its rule.
+            CredentialsError: The key cannot be a key.
+        """
+        if not isinstance(binding, Binding):
+            binding = Binding.load(binding)
+        return cls(binding.server_url, binding.bank_id, api_key=api_key, **options)
+
+    @classmethod
+    @discreet
+    def from_environment(cls, **options: Unpack[BankOptions]) -> Self:
+        """Make a bank of HINDSIGHT_API_URL, HINDSIGHT_BANK_ID and, where the server wants a key, HINDSIGHT_API_KEY.
+
+        Args:
+            options: What else `Bank` takes.
+
+        Returns:
+            The bank, not yet connected.
+
+        Raises:
+            SettingsError: The URL or the bank id is missing or breaks its rule, or an option does.
+            CredentialsError: The key cannot be a key; an empty one cannot.
+        """
+        key = check_key(os.environ.get("HINDSIGHT_API_KEY"), "HINDSIGHT_API_KEY")
+        server_url = _variable("HINDSIGHT_API_URL", canonical_origin)
+        return cls(server_url, _variable("HINDSIGHT_BANK_ID", check_bank_id), api_key=key, **options)
 
     @property
     def server_url(self) -> str:
         """The server's base URL in canonical form."""
-        return self._settings.server_url
+        return self._binding.server_url
 
     @property
     def bank_id(self) -> str:
         """The bank's id."""
-        return self._settings.bank_id
+        return self._binding.bank_id
 
     # -- the six tools -------------------------------------------------------------------------------------------------
 
@@ -450,8 +511,8 @@ class Bank:
         self.close()
 
     def __repr__(self) -> str:
-        settings = vars(self).get("_settings")  # none yet where the constructor failed
-        return f"Bank({settings.server_url!r}, {settings.bank_id!r})" if settings else "Bank(of unusable settings)"
+        binding = vars(self).get("_binding")  # none yet where the constructor failed
+        return f"Bank({binding.server_url!r}, {binding.bank_id!r})" if binding else "Bank(of unusable settings)"
 
     def __reduce__(self) -> str:
         raise TypeError("a Bank holds connections and perhaps a key: make one in each process instead of pickling it")
@@ -501,6 +562,16 @@ def call_deadline(operation: str, timeout: float | None, default: float | None) 
         return Deadline(operation, seconds(timeout, default))
     except SettingsError as error:
         raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
+
+
+def _variable(name: str, rule: Callable[[str], str]) -> str:
+    """Return what an environment variable holds, if it keeps a rule."""
+    if not (value := os.environ.get(name)):
+        raise SettingsError(f"the environment variable {name} is not set")
+    try:
+        return rule(value)
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error}") from None
 
 
 def _positive(name: str, value: int, error: type[SettingsError | ArgumentsError] = SettingsError) -> int:

@@ -3,13 +3,17 @@
 Older generations of tools have one endpoint for all banks, and take the bank's id as an argument.
 """
 
+import os
 import re
 import unicodedata
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
+from hindsight_bank import binding_file
+from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import SettingsError
 
 _BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
@@ -94,8 +98,8 @@ def _netloc(host: str) -> str:
 
 
 @frozen
-class Settings:
-    """One bank on one server.
+class Binding:
+    """One bank on one server, and nothing else: no key, no folder, no default.
 
     Attributes:
         server_url: The server's base URL; kept in its canonical form, without a final slash.
@@ -110,13 +114,83 @@ class Settings:
         """The URL of the bank's MCP endpoint, with exactly one final slash."""
         return f"{self.server_url}/mcp/{self.bank_id}/"
 
+    @classmethod
+    @discreet
+    def location(cls, path: str | os.PathLike[str] | None = None) -> Path:
+        """Return the file that `load` reads and `save` writes.
+
+        Args:
+            path: The file meant; None for ``binding.json`` in the user's configuration folder for hindsight-bank.
+
+        Returns:
+            That file. Or, where something else than a binding is in its place, the one beside it whose name ends in
+            ``.reconnected.json``.
+
+        Raises:
+            SettingsError: What is in its place cannot be read.
+        """
+        return binding_file.location(path)
+
+    @classmethod
+    @discreet
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
+        """Read a binding from its file.
+
+        Args:
+            path: As for `location`.
+
+        Returns:
+            The binding.
+
+        Raises:
+            ReconnectRequired: The file holds settings made for coding agents, which are never used.
+            SettingsError: There is no such file, it holds something else, or others may have written it.
+        """
+        file, values = binding_file.load(path)
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            raise SettingsError(f"{file}: {error}") from None
+
+    @discreet
+    def save(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the binding to its file: at once or not at all, for its owner only.
+
+        Args:
+            path: As for `location`; a folder that is missing is made.
+
+        Returns:
+            The file written. What was no binding is not overwritten; see `location`.
+
+        Raises:
+            SettingsError: It cannot be written.
+        """
+        return binding_file.save(path, {"server_url": self.server_url, "bank_id": self.bank_id})
+
+    @classmethod
+    @discreet
+    def remove(cls, path: str | os.PathLike[str] | None = None) -> Path:
+        """Remove a binding's file.
+
+        Args:
+            path: As for `location`.
+
+        Returns:
+            The file removed. What is no binding stays.
+
+        Raises:
+            ReconnectRequired: As for `load`.
+            SettingsError: There is no binding, or it cannot be removed.
+        """
+        return binding_file.remove(path)
+
 
 @frozen
 class SharedSettings:
     """One endpoint for all banks of a server.
 
     Attributes:
-        server_url: As for `Settings`.
+        server_url: As for `Binding`.
         path: Where the endpoint is; kept as it is, since servers tell a final slash from none.
     """
 

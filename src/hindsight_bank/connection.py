@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from hindsight_bank import neighbours
 from hindsight_bank.backoff import Backoff, Manner
-from hindsight_bank.binding import Settings, SharedSettings
+from hindsight_bank.binding import Binding, SharedSettings
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import (
@@ -69,13 +69,13 @@ class Connection:
 
     def __init__(
         self,
-        settings: Settings | SharedSettings,
+        binding: Binding | SharedSettings,
         options: Options,
         toolset: Toolset = SIX,
         *,
         new_backoff: Callable[[Manner], Backoff] = Backoff,
     ) -> None:
-        self._settings = settings
+        self._binding = binding
         self._options = options
         self._toolset = toolset
         self._new_backoff = new_backoff
@@ -85,7 +85,7 @@ class Connection:
         _connections.add(self)
 
     def __repr__(self) -> str:
-        return f"Connection({self._settings.endpoint!r})"
+        return f"Connection({self._binding.endpoint!r})"
 
     def open(self, deadline: Deadline) -> Link:
         """Return the verified link, making it if there is none."""
@@ -167,7 +167,7 @@ class Connection:
         """Connect and verify: the tools, then the bank."""
         options = self._options
         with _before_the_call():
-            endpoint = Endpoint(self._reach(self._settings.endpoint), options.client, options.limits, options.key)
+            endpoint = Endpoint(self._reach(self._binding.endpoint), options.client, options.limits, options.key)
             try:
                 try:
                     link = verified(endpoint, self._toolset, deadline)
@@ -193,7 +193,7 @@ class Connection:
         """Return the error, or what the server turns out to be where it has no endpoint of ours."""
         if error.status not in NO_ENDPOINT:
             return error
-        url, options = self._settings.endpoint, self._options
+        url, options = self._binding.endpoint, self._options
         return neighbours.found(url, self._toolset, self._reach, options.client, options.limits, deadline) or error
 
     # -- failing -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 BankError                          everything this package raises on purpose; .outcome says of the request:
 │                                  "not_sent" | "refused" (the server said no) | "unknown" (it may have run)
 ├── SettingsError (ValueError)     URL, bank id or binding refused before any I/O    fix the settings
+│   └── ReconnectRequired          settings of another kind: kept, never used        connect again    .path .found
 ├── CredentialsError               no usable key store, or an unusable key           .source names where it came from
 ├── ClosedError                    used after close                                  open another Bank
 ├── ArgumentsError (ValueError)    refused here; nothing was sent                    fix the call     .tool .problems
@@ -40,6 +41,7 @@ __all__ = [
     "Outcome",
     "ProtocolError",
     "RPCError",
+    "ReconnectRequired",
     "SettingsError",
     "StatusError",
     "ToolError",
@@ -68,6 +70,20 @@ class BankError(Exception):
 
 class SettingsError(BankError, ValueError):
     """A server URL, bank id or other setting was refused before any I/O: fix the settings."""
+
+
+class ReconnectRequired(SettingsError):  # noqa: N818 - names what is to be done
+    """Settings of another kind, which name a bank by a folder, a launch or a header: they are kept and never used.
+
+    Attributes:
+        path: The file that holds them.
+        found: What was recognised in it, a phrase each; never a value of it.
+    """
+
+    def __init__(self, message: str, *, path: str = "", found: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.path = path
+        self.found = tuple(found)
 
 
 class CredentialsError(BankError):
