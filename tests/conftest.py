@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from command_line import config, run, start_bank
 from wire_server import PATIENCE, Generation, Hindsight, Request, WireServer, encoded, http, result
 
 from hindsight_bank import Bank, jsonrpc
@@ -12,6 +13,8 @@ from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, Transport
+
+__all__ = ["config", "run", "start_bank"]
 
 Serve = Callable[..., WireServer]
 OpenTransport = Callable[..., Transport]

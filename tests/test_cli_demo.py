@@ -148,15 +148,13 @@ def test_a_bank_that_holds_memories_is_left_alone() -> None:
         demo._refuse_used(cast("Any", bank))
 
 
-def test_a_key_comes_from_the_variable_that_is_named(
+def test_the_key_comes_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ours: a key on the command line would be seen by all users of the machine."""
-    monkeypatch.setenv("SOME_KEY", "sesame")
-    assert demo._key("SOME_KEY") == "sesame"
-    assert demo._key(None) is None
-    assert main(["demo", "http://127.0.0.1:1", "--key-env", "OTHER_KEY"]) == 3
-    assert "OTHER_KEY is not set" in capsys.readouterr().err
+    monkeypatch.setenv("HINDSIGHT_API_KEY", "sesame\n")
+    assert main(["demo", "http://127.0.0.1:1"]) == 3
+    assert "begins or ends with whitespace" in capsys.readouterr().err
 
 
 @pytest.mark.live

@@ -12,19 +12,20 @@ An error is one line on standard error. Exit codes:
     7  the server refused or failed        StatusError RPCError ToolError
     8  the server is not understood        IncompatibleServer ProtocolError AnswerError
     9  an optional package is missing
+   10  some lines of a file were not accepted
+   11  a file or the output failed         OSError
   130  interrupted by Ctrl-C
   141  nobody reads the output any more
 """
 
-import argparse
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import cast
 
-from hindsight_bank.cli import endings
+from hindsight_bank.cli import endings, grammar
 from hindsight_bank.inert import one_line
-from hindsight_bank.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another alphabet is no error
-    args = _parse(argv)
+    args = grammar.parsed(argv, epilog=(__doc__ or "").partition("\n\n")[2])
     try:
-        importlib.import_module(f"hindsight_bank.cli.{args.command}").run(args)
+        code = getattr(importlib.import_module(f"hindsight_bank.cli.{args.room}"), args.command)(args)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return endings.INTERRUPTED
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return endings.PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last line of defence
         return _failed(error, debug=args.debug)
-    return endings.OK
+    return endings.OK if code is None else cast("int", code)
 
 
 def _failed(error: Exception, *, debug: bool) -> int:
@@ -56,37 +57,3 @@ def _failed(error: Exception, *, debug: bool) -> int:
     code, sentence = endings.ending(error)
     sys.stderr.write(one_line(f"hindsight-bank: {sentence}") + "\n")
     return code
-
-
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        "hindsight-bank",
-        description="One memory bank of a Hindsight server, from the command line (unofficial).",
-        epilog=(__doc__ or "").partition("\n\n")[2],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    everywhere = argparse.ArgumentParser(add_help=False)
-    everywhere.add_argument("--debug", action="store_true", help="after an error, show where it came from")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    demo = commands.add_parser(
-        "demo",
-        parents=[everywhere],
-        usage="%(prog)s (URL [--bank ID] [--key-env NAME] | --offline) [--debug]",
-        help="run the main job on a server and show it",
-        description="Retain, recall, reflect, browse and fetch in a new bank of a server, each call shown as code.",
-    )
-    demo.add_argument("url", nargs="?", metavar="URL", help="the server, for example http://127.0.0.1:8888")
-    demo.add_argument("--bank", metavar="ID", help="use this new or empty bank (default: demo- and the time)")
-    demo.add_argument("--key-env", metavar="NAME", help="the environment variable that holds the API key")
-    demo.add_argument("--offline", action="store_true", help="replay a recorded conversation, without a server")
-    args = parser.parse_args(argv)
-    if args.command is None:
-        parser.print_help(sys.stderr)
-        raise SystemExit(endings.USAGE)
-    if args.command == "demo":
-        if args.offline and (args.url or args.bank or args.key_env):
-            demo.error("--offline goes with no server, bank or key")
-        if not args.offline and not args.url:
-            demo.error("give the URL of a Hindsight server, for example http://127.0.0.1:8888, or --offline")
-    return args

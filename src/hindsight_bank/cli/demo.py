@@ -14,7 +14,6 @@ from hindsight_bank import (
     ArgumentsError,
     Bank,
     BankError,
-    CredentialsError,
     DeadlineError,
     NotFoundError,
     SettingsError,
@@ -22,6 +21,7 @@ from hindsight_bank import (
     __version__,
 )
 from hindsight_bank.cli import steps, views
+from hindsight_bank.cli.opening import KEY_VARIABLE
 from hindsight_bank.cli.screen import Screen
 
 P = ParamSpec("P")
@@ -36,7 +36,7 @@ _PATIENCE: Final = 120.0
 _PAUSE: Final = 0.25
 
 
-def run(args: Namespace) -> None:
+def demo(args: Namespace) -> None:
     """Run the demo on a server, or replay the recording of one."""
     screen = Screen()
     screen.heading(f"hindsight-bank {__version__}")
@@ -47,9 +47,9 @@ def run(args: Namespace) -> None:
         screen.say("\nOn a server of your own: hindsight-bank demo URL")
         return
     bank_id = args.bank or f"{datetime.now(UTC).astimezone():demo-%Y%m%d-%H%M%S}"
-    Demo(screen, live=True).run(args.url, bank_id, _key(args.key_env))
+    Demo(screen, live=True).run(args.url, bank_id, os.environ.get(KEY_VARIABLE))
     if not args.bank:
-        key = f' -H "Authorization: Bearer ${args.key_env}"' if args.key_env else ""
+        key = f' -H "Authorization: Bearer ${KEY_VARIABLE}"' if KEY_VARIABLE in os.environ else ""
         screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
         screen.say(f"curl -X DELETE{key} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
 
@@ -59,15 +59,6 @@ def _replay(screen: Screen) -> None:
 
     with as_file(files("hindsight_bank.cli") / "demo.yaml") as recording, cassette(recording):
         Demo(screen, live=False).run(RECORDED_URL, RECORDED_BANK, None)
-
-
-def _key(variable: str | None) -> str | None:
-    """Return the key that an environment variable holds."""
-    if variable is None:
-        return None
-    if not (key := os.environ.get(variable)):
-        raise CredentialsError(f"the environment variable {variable} is not set", source=variable)
-    return key
 
 
 class Demo:

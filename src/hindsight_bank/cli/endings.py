@@ -6,6 +6,8 @@ from hindsight_bank import errors
 
 OK: Final = 0
 USAGE: Final = 2
+UNKNOWN: Final = 6
+SOME_FAILED: Final = 10
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
@@ -16,13 +18,13 @@ _LOG: Final = "the server's log tells more"
 _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.SettingsError, USAGE, ""),
     (errors.ArgumentsError, USAGE, ""),
-    (errors.CredentialsError, 3, "see to the key and try again"),
-    (errors.UnauthorizedError, 3, "name the environment variable that holds the key: --key-env NAME"),
-    (errors.NotFoundError, 4, "check the name"),
+    (errors.CredentialsError, 3, ""),
+    (errors.UnauthorizedError, 3, "set HINDSIGHT_API_KEY, or store the key with hindsight-bank login"),
+    (errors.NotFoundError, 4, ""),
     (errors.UnreachableError, 5, "check the URL, and that the server is running"),
     (errors.BackingOffError, 5, "wait a moment and try again"),
-    (errors.AnswerLostError, 6, "look before you repeat it: it may have run"),
-    (errors.DeadlineError, 6, f"is the server busy? {_LOG}"),
+    (errors.AnswerLostError, UNKNOWN, "look before you repeat it: it may have run"),
+    (errors.DeadlineError, UNKNOWN, f"is the server busy? {_LOG}"),
     (errors.StatusError, 7, f"is this a Hindsight server? if so, {_LOG}"),
     (errors.RPCError, 7, _LOG),
     (errors.ToolError, 7, _LOG),
@@ -30,6 +32,7 @@ _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.ProtocolError, 8, f"is this a Hindsight server? if so, {_REPORT}"),
     (errors.AnswerError, 8, _REPORT),
     (ModuleNotFoundError, 9, "pip install 'hindsight-bank[cli]'"),
+    (OSError, 11, ""),
     (Exception, 1, f"this is a fault of hindsight-bank: {_REPORT}"),
 )
 
@@ -40,6 +43,10 @@ def ending(error: Exception) -> tuple[int, str]:
     what = str(error) or type(error).__name__
     if isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
         what = f"HTTP {error.status}: the server wants an API key, or another one"
+    elif isinstance(error, errors.NotFoundError) and error.what == "bank":  # likewise
+        what = "there is no such bank: check its name; with --new-bank, the first retain makes it"
     elif isinstance(error, ModuleNotFoundError):
         what = f"the package {error.name} is missing"
+    elif isinstance(error, OSError) and not isinstance(error, errors.BankError):
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
     return code, f"{what}; {advice}" if advice else what

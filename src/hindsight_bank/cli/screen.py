@@ -1,10 +1,12 @@
 """What a person sees: headings, code, tables, panels and progress, as wide as the terminal, coloured only in one.
 
+Results go to standard output. What passes goes there too in the demo, else to standard error, for a terminal only.
+
 Every text that goes in is made inert here, so that no command can forget it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from attrs import frozen
@@ -37,12 +39,14 @@ class Column:
         right: Whether it is aligned to the right.
         share: Its share of the room that the others leave; 0 for as wide as its cells. The column with the largest
             share holds the row's text.
+        alone: Whether it gets a line of its own where the row is a paragraph.
     """
 
     name: str
     style: str = ""
     right: bool = False
     share: int = 0
+    alone: bool = False
 
 
 class _Console(Console):
@@ -54,15 +58,20 @@ class _Console(Console):
 
 
 class Screen:
-    """Standard output, for people."""
+    """Standard output, for people; or standard error, for what passes."""
 
-    def __init__(self) -> None:
-        self._console = _Console(markup=False, emoji=False, highlight=False)
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._console = _Console(markup=False, emoji=False, highlight=False, stderr=stderr)
         self._console.width = min(self._console.width, _WIDEST)
 
     @property
     def _narrow(self) -> bool:
         return self._console.width < _NARROW
+
+    @classmethod
+    def waiting(cls, what: str) -> AbstractContextManager[None]:
+        """Show a spinner and the seconds on standard error while the block runs."""
+        return cls(stderr=True).spinner(what)
 
     def heading(self, title: str) -> None:
         """Begin a section."""
@@ -72,6 +81,10 @@ class Screen:
     def say(self, text: str, style: str = "") -> None:
         """Print a paragraph."""
         self._console.print(Text(inert(text), style))
+
+    def note(self, text: str) -> None:
+        """Print one line, however long."""
+        self._console.print(Text(one_line(text)), soft_wrap=True)
 
     def done(self, text: str) -> None:
         """Print what was done."""
@@ -86,9 +99,9 @@ class Screen:
         self._console.print(Padding(text, (0, 0, 0, 2), expand=False))
         self._console.print()
 
-    def rows(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-        """Print a table; in a narrow terminal, each row as a paragraph."""
-        if self._narrow:
+    def rows(self, columns: Sequence[Column], rows: Sequence[Sequence[str]], least: int = _NARROW) -> None:
+        """Print a table; where there are fewer than `least` columns, each row as a paragraph."""
+        if self._console.width < least:
             for row in rows:
                 self._console.print(_paragraph(columns, row))
             return
@@ -166,12 +179,14 @@ def _coloured(value: str) -> Text:
 def _paragraph(columns: Sequence[Column], row: Sequence[str]) -> RenderableType:
     """Return a row as its text and, below, the rest."""
     text = max(range(len(columns)), key=lambda index: columns[index].share)
+    cells = [cell for index, cell in enumerate(zip(columns, row, strict=True)) if cell[1] and index != text]
     rest = [
         Text.assemble((f"{column.name} " if column.right else "", "bright_black"), _coloured(value))
-        for index, (column, value) in enumerate(zip(columns, row, strict=True))
-        if value and index != text
+        for column, value in cells
+        if not column.alone
     ]
-    return Group(Text(one_line(row[text])), Text(" · ", "bright_black").join(rest), "")
+    alone = [Text(one_line(value), column.style) for column, value in cells if column.alone]
+    return Group(Text(one_line(row[text])), Text(" · ", "bright_black").join(rest), *alone, "")
 
 
 def _grid(pairs: Sequence[tuple[str, str]], *, narrow: bool) -> RenderableType:

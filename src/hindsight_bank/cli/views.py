@@ -1,10 +1,12 @@
 """Answers as a person sees them: each in the table or panel that suits it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from hindsight_bank import BankError, Fact, Health, Memory, MemoryItem, ReflectResult
+from attrs import asdict
+
+from hindsight_bank import BankError, BankProfile, Fact, Health, Memory, MemoryItem, ReflectResult
 from hindsight_bank.cli.screen import Column, Screen
 
 _FACTS: Final = (
@@ -15,9 +17,13 @@ _FACTS: Final = (
     Column("tags", "bright_black", share=1),
 )
 _MEMORIES: Final = (*_FACTS[1:], Column("facts", right=True))
+_ID: Final = Column("id", "bright_black", alone=True)
+
+# An id is 36 characters wide.
+_WIDE: Final = 110
 
 
-def facts(screen: Screen, found: Iterable[Fact]) -> None:
+def facts(screen: Screen, found: Iterable[Fact], *, ids: bool = False) -> None:
     """Show what recall found."""
     rows = [
         (
@@ -26,19 +32,20 @@ def facts(screen: Screen, found: Iterable[Fact]) -> None:
             fact.text,
             _day(fact.mentioned_at),
             " ".join(fact.tags),
+            fact.id,
         )
         for fact in found
     ]
-    screen.rows(_FACTS, rows)
+    _rows(screen, _FACTS, rows, ids=ids)
 
 
-def memories(screen: Screen, items: Iterable[MemoryItem]) -> None:
+def memories(screen: Screen, items: Iterable[MemoryItem], *, ids: bool = False) -> None:
     """Show what list_memories lists; the last column tells how many facts support each."""
     rows = [
-        (item.fact_type, item.text, _day(item.mentioned_at), " ".join(item.tags), str(item.proof_count))
+        (item.fact_type, item.text, _day(item.mentioned_at), " ".join(item.tags), str(item.proof_count), item.id)
         for item in items
     ]
-    screen.rows(_MEMORIES, rows)
+    _rows(screen, _MEMORIES, rows, ids=ids)
 
 
 def memory(screen: Screen, memory: Memory) -> None:
@@ -78,6 +85,26 @@ def health(screen: Screen, health: Health, round_trip: str) -> None:
 def caught(screen: Screen, error: BankError) -> None:
     """Show an error that was expected, as a program would catch it."""
     screen.caught(error, [("outcome", error.outcome)])
+
+
+def bank(screen: Screen, profile: BankProfile) -> None:
+    """Show a bank's profile."""
+    traits = asdict(profile.disposition)
+    pairs = [
+        ("id", profile.bank_id),
+        ("name", profile.name),
+        ("mission", profile.mission),
+        ("disposition", ", ".join(f"{name} {value} of 5" for name, value in traits.items())),
+    ]
+    screen.fields("bank", [(name, value) for name, value in pairs if value])
+
+
+def _rows(screen: Screen, columns: Sequence[Column], rows: Sequence[tuple[str, ...]], *, ids: bool) -> None:
+    """Show rows that end in an id, with or without it."""
+    if ids:
+        screen.rows((*columns, _ID), rows, _WIDE)
+    else:
+        screen.rows(columns, [row[:-1] for row in rows])
 
 
 def _day(moment: datetime | None) -> str:

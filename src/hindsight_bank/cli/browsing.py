@@ -1,0 +1,74 @@
+"""The commands `memories`, `memory` and `bank`."""
+
+import sys
+from argparse import Namespace
+from itertools import islice
+from typing import Any, Final
+
+from hindsight_bank import Bank
+from hindsight_bank.cli import output, views
+from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.screen import Screen
+
+_LIMIT: Final = 20
+_TABLE: Final = 100
+
+
+def memories(args: Namespace) -> None:
+    """List memories: a page, or all as they come."""
+    filters = {"type": args.type, "q": args.text, "tags": args.tag, "tags_match": args.tags_match}
+    with opened(chosen(args), timeout=args.timeout) as (bank, _):
+        if args.all:
+            _every(bank, filters, json=args.json)
+        else:
+            _page(bank, filters, args)
+
+
+def memory(args: Namespace) -> None:
+    """Show one memory."""
+    with opened(chosen(args), timeout=args.timeout) as (bank, _):
+        found = bank.get_memory(args.id)
+    if args.json:
+        output.document(found)
+    else:
+        views.memory(Screen(), found)
+
+
+def bank(args: Namespace) -> None:
+    """Show the bank's profile."""
+    with opened(chosen(args), timeout=args.timeout) as (bank, _):
+        profile = bank.get_bank()
+    if args.json:
+        output.document(profile)
+    else:
+        views.bank(Screen(), profile)
+
+
+def _page(bank: Bank, filters: dict[str, Any], args: Namespace) -> None:
+    page = bank.list_memories(**filters, limit=_LIMIT if args.limit is None else args.limit, offset=args.offset)
+    if args.json:
+        output.document(page)
+        return
+    screen = Screen()
+    if not page.items:
+        screen.say(f"None here, {page.total} in all." if page.total else "No memories.")
+        return
+    views.memories(screen, page.items, ids=True)
+    last = page.offset + len(page.items)
+    if last < page.total:
+        screen.say(f"{page.offset + 1} to {last} of {page.total}; next: --offset {last}", "bright_black")
+    else:
+        screen.say(f"{page.offset + 1} to {last} of {page.total}", "bright_black")
+
+
+def _every(bank: Bank, filters: dict[str, Any], *, json: bool) -> None:
+    """Show all memories, in as little memory as a page takes."""
+    every = bank.iter_memories(**filters)
+    if json:
+        for item in every:
+            output.line(item)
+        return
+    screen = Screen()
+    while table := list(islice(every, _TABLE)):
+        views.memories(screen, table, ids=True)
+        sys.stdout.flush()

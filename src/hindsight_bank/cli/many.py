@@ -1,0 +1,151 @@
+"""`retain --file`: each line of a file handed to the bank, and a report of what became of it."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, Final
+
+from hindsight_bank import (
+    ArgumentsError,
+    Bank,
+    BankError,
+    IncompatibleServer,
+    NotFoundError,
+    ToolError,
+    UnauthorizedError,
+)
+from hindsight_bank.cli import endings, output
+from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.report import Report
+from hindsight_bank.cli.screen import Screen
+
+_KEYS: Final = frozenset(
+    ("content", "context", "timestamp", "tags", "metadata", "document_id", "strategy", "update_mode")
+)
+# Faults of the line's own, and faults that would meet every line.
+_ITS_OWN: Final = (ArgumentsError, ToolError)
+_HOPELESS: Final = (UnauthorizedError, IncompatibleServer, NotFoundError)
+# So many faults of neither kind, one after the other, end a run.
+_PATIENCE: Final = 3
+
+_WORDS: Final = {
+    "accepted": "accepted",
+    "before": "accepted before",
+    "bad": "bad",
+    "refused": "refused by the server",
+    "not_sent": "not sent",
+    "unknown": "unknown (may have run)",
+}
+
+
+def retain_file(args: Namespace) -> int:
+    """Retain each line of a file that was not accepted before, and return the exit code."""
+    path = Path(args.file)
+    place = Path(args.report or f"{path}.report")
+    binding = chosen(args)
+    screen = Screen(stderr=True)
+    with path.open("rb") as file:
+        total = sum(1 for _ in file)
+        file.seek(0)
+        with (
+            opened(binding, timeout=args.timeout, new_bank=args.new_bank) as (bank, _),
+            Report.opened(place, binding) as report,
+            screen.progress("lines", total) as bar,
+        ):
+            run = Run(bank, report, screen, repeat_unknown=args.repeat_unknown)
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    run.take(number, line.strip())
+                bar.reach(number)
+                if run.stopped:
+                    break
+    _summary(args, run, place)
+    if run.stopped:
+        raise run.stopped
+    return run.ending()
+
+
+class Run:
+    """One run over a file.
+
+    Attributes:
+        counts: How many lines came to which end: accepted (now), before (accepted by an earlier run), bad, refused,
+            not_sent, unknown.
+        stopped: The error that ends the run before the last line, if one does.
+    """
+
+    def __init__(self, bank: Bank, report: Report, screen: Screen, *, repeat_unknown: bool) -> None:
+        self.counts = dict.fromkeys(("accepted", "before", "bad", "refused", "not_sent", "unknown"), 0)
+        self.stopped: BankError | None = None
+        self._bank = bank
+        self._report = report
+        self._screen = screen
+        self._repeat_unknown = repeat_unknown
+        self._in_a_row = 0
+
+    def take(self, number: int, line: bytes) -> None:
+        """Retain a line, unless an earlier run did or may have."""
+        name, earlier = self._report.before(line)
+        if earlier == "accepted":
+            self.counts["before"] += 1
+        elif earlier == "unknown" and not self._repeat_unknown:
+            self._count(number, "unknown", "it may have run before; only --repeat-unknown sends it again")
+        else:
+            try:
+                given = _arguments(line)
+            except ValueError as error:
+                self._failed(number, name, "bad", str(error))
+            else:
+                self._send(number, name, given)
+
+    def ending(self) -> int:
+        """Return the exit code of a run that came to the last line."""
+        if self.counts["unknown"]:
+            return endings.UNKNOWN
+        return endings.SOME_FAILED if any(self.counts[end] for end in ("bad", "refused", "not_sent")) else endings.OK
+
+    def _send(self, number: int, name: str, given: dict[str, Any]) -> None:
+        self._report.announce(name, number)
+        try:
+            receipt = self._bank.retain(**given)
+        except BankError as error:
+            own = isinstance(error, _ITS_OWN) and not isinstance(error, _HOPELESS)
+            self._in_a_row = 0 if own else self._in_a_row + 1
+            if isinstance(error, _HOPELESS) or self._in_a_row == _PATIENCE:
+                self.stopped = error
+            end = "bad" if isinstance(error, ArgumentsError) else error.outcome
+            self._failed(number, name, end, f"{type(error).__name__}: {error}")
+        else:
+            self._in_a_row = 0
+            self.counts["accepted"] += 1
+            self._report.tell(name, number, "accepted", operation_id=receipt.operation_id)
+
+    def _failed(self, number: int, name: str, end: str, sentence: str) -> None:
+        self._report.tell(name, number, end, error=sentence)
+        self._count(number, end, sentence)
+
+    def _count(self, number: int, end: str, sentence: str) -> None:
+        self.counts[end] += 1
+        self._screen.note(f"line {number}: {end.replace('_', ' ')}: {sentence}")
+
+
+def _arguments(line: bytes) -> dict[str, Any]:
+    """Return the arguments of `Bank.retain` that a line holds, or raise `ValueError` saying what it should."""
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON") from None
+    if not isinstance(given, dict) or "content" not in given:
+        raise ValueError("it is no object with a content")
+    if not given.keys() <= _KEYS:
+        raise ValueError(f"it has a key that is none of {', '.join(sorted(_KEYS))}")
+    return given
+
+
+def _summary(args: Namespace, run: Run, place: Path) -> None:
+    """Show how many lines came to which end."""
+    if args.json:
+        output.document({**run.counts, "report": str(place)})
+        return
+    told = ", ".join(f"{count} {_WORDS[end]}" for end, count in run.counts.items() if count)
+    Screen().say(f"{told or 'no lines'}; report: {place}")
