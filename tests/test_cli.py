@@ -1,11 +1,13 @@
 """The command line as a person and a script meet it."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +200,18 @@ def test_help_tells_the_exit_codes_and_imports_nothing_heavy() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "130  interrupted by Ctrl-C" in result.stdout
     assert (result.returncode, result.stderr) == (0, "set()\n")
+
+
+def test_the_command_line_uses_the_public_names_only() -> None:
+    """Ours: what it can do, any program can."""
+    public = {"hindsight_bank", "hindsight_bank.errors", "hindsight_bank.version", "hindsight_bank.testing"}
+    used = {
+        node.module
+        for path in Path(cli.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hindsight_bank")
+    }
+    assert {name for name in used if not name.startswith("hindsight_bank.cli")} <= public
 
 
 def test_an_alphabet_that_the_terminal_lacks_is_no_error() -> None:

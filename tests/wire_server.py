@@ -122,11 +122,11 @@ class WireServer:
 
     def wait_until_asked(self, label: str) -> None:
         """Wait until such a request is here."""
-        _wait(lambda: label in self.log)
+        wait(lambda: label in self.log)
 
     def wait_until_left(self) -> None:
         """Wait until no connection is open, on this side."""
-        _wait(lambda: not self._sockets)
+        wait(lambda: not self._sockets)
 
     def close(self) -> None:
         """End every connection and wait until all threads are done."""
@@ -192,7 +192,8 @@ class WireServer:
         return True
 
 
-def _wait(reached: Callable[[], bool]) -> None:
+def wait(reached: Callable[[], bool]) -> None:
+    """Wait until it has come to something."""
     patience = time.monotonic() + PATIENCE
     while not reached():
         assert time.monotonic() < patience, "it does not come to that"

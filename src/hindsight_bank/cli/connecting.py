@@ -60,7 +60,7 @@ def disconnect(args: Namespace) -> None:
     screen.done(f"disconnected: {place} is removed")
     if binding:
         screen.say("A stored key stays in the key store. To remove it:")
-        screen.say(f"hindsight-bank logout {binding.server_url} {binding.bank_id}", "bold")
+        screen.note(f"hindsight-bank logout {binding.server_url} {binding.bank_id}", "bold")
 
 
 def _found(binding: Binding, args: Namespace, *, new_bank: bool = False) -> dict[str, Any]:

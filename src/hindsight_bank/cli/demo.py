@@ -51,7 +51,7 @@ def demo(args: Namespace) -> None:
     if not args.bank:
         key = f' -H "Authorization: Bearer ${KEY_VARIABLE}"' if KEY_VARIABLE in os.environ else ""
         screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
-        screen.say(f"curl -X DELETE{key} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
+        screen.note(f"curl -X DELETE{key} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
 
 
 def _replay(screen: Screen) -> None:

@@ -148,4 +148,4 @@ def _summary(args: Namespace, run: Run, place: Path) -> None:
         output.document({**run.counts, "report": str(place)})
         return
     told = ", ".join(f"{count} {_WORDS[end]}" for end, count in run.counts.items() if count)
-    Screen().say(f"{told or 'no lines'}; report: {place}")
+    Screen().note(f"{told or 'no lines'}; report: {place}")
