@@ -53,7 +53,7 @@ def reflect(args: Namespace) -> None:
     screen = Screen()
     views.reflection(screen, answer)
     if answer.structured_output is not None:
-        screen.say(json.dumps(answer.structured_output, indent=2, ensure_ascii=False))
+        screen.verbatim(json.dumps(answer.structured_output, indent=2, ensure_ascii=False))
     elif schema is not None:
         screen.say(f"No structured answer: {answer.structured_output_error or 'the server sent none'}", "yellow")
 

@@ -82,9 +82,13 @@ class Screen:
         """Print a paragraph."""
         self._console.print(Text(inert(text), style))
 
+    def verbatim(self, text: str, style: str = "") -> None:
+        """Print lines as they are, however long, to be copied."""
+        self._console.print(Text(inert(text), style), soft_wrap=True)
+
     def note(self, text: str, style: str = "") -> None:
         """Print one line, however long: a path or a command in it can be copied."""
-        self._console.print(Text(one_line(text), style), soft_wrap=True)
+        self.verbatim(one_line(text), style)
 
     def done(self, text: str) -> None:
         """Print what was done."""
