@@ -34,7 +34,7 @@ def main(url: str) -> None:
     try:
         if os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"] != MODERN:
             # The suite's servers of the 2025 revisions answer anything, so there is no refusal to learn from.
-            endpoint._era = endpoint._initialize(Deadline("initialize", SECONDS))
+            endpoint._open(Deadline("initialize", SECONDS))
         tools = {tool["name"]: tool for tool in listed(endpoint) if headers_of(tool) is not None}
         calls: deque[tuple[str, Json, Json, int]]
         calls = deque((name, arguments, {}, 1) for name, arguments in wanted(tools))

@@ -1,6 +1,8 @@
 """Which generation of the protocol a server speaks, as seen on the wire."""
 
 import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -8,7 +10,10 @@ import pytest
 from conftest import DONE, OpenEndpoint, Serve, ask, fake_server, initialized
 from wire_server import (
     EVENTS,
+    GENERATIONS,
     JSON,
+    PATIENCE,
+    Generation,
     Request,
     encoded,
     error,
@@ -245,3 +250,124 @@ def test_a_wrong_url_is_named_and_not_taken_for_a_lost_session(
         ask(open_endpoint(server))
     assert (caught.value.status, caught.value.outcome) == (404, "refused")
     assert server.log == ["recall", "initialize"]
+
+
+# -- a server that changes behind its URL ------------------------------------------------------------------------------
+
+CHANGES = [(before, after) for before in GENERATIONS for after in GENERATIONS if before != after]
+
+
+@pytest.mark.parametrize("tool", ["recall", "retain"])
+@pytest.mark.parametrize(("before", "after"), CHANGES)
+def test_a_server_that_comes_back_in_another_generation_is_found_out_by_the_next_call(
+    before: Generation, after: Generation, tool: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2026-07-28, Versioning: "re-probing if the assumption later fails". Ours: a write runs once."""
+    fake = fake_server(before)
+    ran = []
+
+    def answer(request: Request) -> Any:
+        ran.append(request.id)
+        return fake.told(request, {"ok": True})
+
+    fake.answers = {"recall": answer, "retain": answer}
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.generation = after
+    fake.sessions.clear()
+    del server.requests[:], ran[:]
+    assert ask(endpoint, name=tool)["ok"]
+    assert len(ran) == 1
+    assert server.log.count("initialize") <= 2
+    assert server.log.count(tool) <= 3
+    del server.requests[:]
+    assert ask(endpoint, name=tool)["ok"]
+    assert server.log == [tool]
+    endpoint.close()
+    assert not fake.sessions
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES)
+def test_threads_that_meet_the_other_generation_together_all_arrive(
+    before: Generation, after: Generation, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Ours: one thread opens the session while the others wait; no session is left behind."""
+    fake = fake_server(before)
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.generation = after
+    fake.sessions.clear()
+    together = threading.Barrier(8)
+
+    def work(_: int) -> Any:
+        together.wait(PATIENCE)
+        return ask(endpoint)["ok"]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [True] * 8
+    del server.requests[:]
+    ask(endpoint)
+    assert server.log == ["recall"]
+    endpoint.close()
+    assert not fake.sessions
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize("status", [400, 404, 405, 406])
+def test_a_url_that_refuses_every_form_is_given_up_at_once(
+    status: int, generation: Generation, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Ours: each form is tried once more, no loop; and the server is found again when it is back."""
+    fake = fake_server(generation)
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    del server.requests[:]
+    server.script = lambda _: http(b"No", "text/plain", status=status)
+    with pytest.raises(StatusError) as caught:
+        ask(endpoint)
+    assert (caught.value.status, caught.value.outcome) == (status, "refused")
+    assert server.log.count("recall") <= 2
+    assert server.log.count("initialize") <= 2
+    server.script = fake
+    assert ask(endpoint)["ok"]
+
+
+def test_a_session_that_the_server_still_knows_is_ended_when_its_generation_is_doubted(
+    serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2025-11-25, Transports, "Session Management": a client that leaves a session SHOULD end it."""
+    fake = fake_server("stateful")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    refusal = http(encoded(error(-32022, "Unsupported protocol version", supported=[MODERN])), status=400)
+    plays = itertools.chain([refusal], itertools.repeat(None))
+    server.script = lambda request: next(plays) or fake(request)
+    assert ask(endpoint)["ok"]
+    endpoint.close()
+    assert not fake.sessions
+
+
+@pytest.mark.parametrize("code", [-32602, -32700])
+def test_invalid_params_on_a_modern_server_are_no_reason_to_ask_for_its_generation(
+    code: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2026-07-28, Streamable HTTP, "Sending Messages": such an error comes with HTTP 400."""
+    fake = fake_server("modern")
+    endpoint = open_endpoint(server := serve(fake))
+    ask(endpoint)
+    fake.answers["recall"] = lambda request: http(encoded(error(code, "no", request.id)), status=400)
+    with pytest.raises(RPCError):
+        ask(endpoint)
+    assert server.log == ["recall", "recall"]
+
+
+def test_an_answer_without_a_result_type_is_read_but_proves_no_generation(
+    serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2026-07-28, Results: absent means complete, and a server of that revision always sends it."""
+    endpoint = open_endpoint(server := serve(lambda request: http(encoded(result(request, {"ok": True})))))
+    assert ask(endpoint) == {"ok": True}
+    assert endpoint.revision is None
+    server.script = fake_server("modern")
+    assert ask(endpoint) == DONE
+    assert endpoint.revision == MODERN

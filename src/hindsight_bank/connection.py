@@ -7,6 +7,7 @@
 * A forked child starts anew, with locks of its own, and never ends its parent's session.
 """
 
+import math
 import os
 import ssl
 import threading
@@ -124,7 +125,7 @@ class Connection:
                 self._fail(link, error)
             raise
         finally:
-            self._release(link)
+            self._release(link, deadline.remaining())
 
     def _acquire(self, deadline: Deadline) -> Link:
         """Return the current link with one more call on it; one thread connects while the others wait."""
@@ -147,21 +148,21 @@ class Connection:
             finally:
                 connecting.release()
 
-    def _release(self, link: Link) -> None:
+    def _release(self, link: Link, seconds: float) -> None:
         with self._lock:
             link.calls -= 1
             idle = link.retired and not link.calls
         if idle:
-            link.endpoint.close(hasty=link.failed)
+            link.endpoint.close(0 if link.failed else seconds)
 
-    def _retire(self, link: Link) -> None:
+    def _retire(self, link: Link, seconds: float = math.inf) -> None:
         with self._lock:
             if self._link is link:
                 self._link = None
             idle = not link.retired and not link.calls
             link.retired = True
         if idle:
-            link.endpoint.close(hasty=link.failed)
+            link.endpoint.close(0 if link.failed else seconds)
 
     def _connect(self, deadline: Deadline) -> Link:
         """Connect and verify: the tools, then the bank."""
@@ -181,7 +182,7 @@ class Connection:
             except BaseException as error:
                 if isinstance(error, BankError) and _casts_doubt(error):
                     self._fail(None, error)
-                endpoint.close(hasty=True)
+                endpoint.close(0)
                 raise
             return link
 

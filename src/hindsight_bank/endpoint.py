@@ -1,15 +1,17 @@
 """One MCP endpoint: request in, response out, in whichever generation of the protocol the server speaks.
 
 The first request goes out in the 2026-07-28 form. A server of the 2025 revisions refuses it before running anything;
-then a session is opened and the request sent again. The verdict is kept. A lost session is replaced once per request,
-by one thread while the others wait. Beyond that the transport alone sends again, what surely did not run or may repeat.
+then a session is opened and the request sent again. The verdict is kept, until the server refuses the generation that
+it spoke: what stands behind a URL may change. A lost session is replaced, and the generation found out anew, once per
+request, by one thread while the others wait. Only what was refused, hence did not run, is sent again; beyond that the
+transport alone sends again, what surely did not run or may repeat.
 """
 
 import itertools
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -104,21 +106,22 @@ class Endpoint:
         era = self._era or session.Stateless(self._client)
         call = _Call(method, params, name, decode, repeatable, headers)
         answer = self._exchange(era, call, deadline)
-        if isinstance(answer, Refusal):
-            era = self._successor(era, answer, deadline)
+        if isinstance(answer, Refusal) and isinstance(era, session.Session):
+            era = self._renewed(era, answer, deadline)
+            answer = self._exchange(era, call, deadline)
+        if isinstance(answer, Refusal) and isinstance(era, session.Stateless):
+            era = self._detected(era, answer, deadline)
             answer = self._exchange(era, call, deadline)
         if isinstance(answer, Refusal):
             raise self._error(answer)
-        if self._era is None and isinstance(era, session.Stateless):
-            self._era = era
         return answer
 
-    def close(self, *, hasty: bool = False) -> None:
-        """End the session, quietly, and close the connections; be hasty where the server is in doubt."""
+    def close(self, seconds: float = _PATIENCE) -> None:
+        """End the session, quietly and soon, and close the connections."""
         with suppress(BankError):
             ours = self._process == os.getpid()  # a forked child never ends its parent's session
             if ours and isinstance(self._era, session.Session) and self._era.id is not None:
-                self._delete(self._era, _COURTESY if hasty else _PATIENCE)
+                self._delete(self._era, Deadline("closing", max(min(seconds, _PATIENCE), _COURTESY)))
         self._transport.close()
 
     def clean(self, text: str) -> str:
@@ -160,7 +163,9 @@ class Endpoint:
             for text in messages:
                 message = decode(text)
                 if message.answers(request_id):
-                    answer.finish(messages, _COURTESY)
+                    answer.finish(messages, _courtesy("draining", answer.reply.exchange.deadline))
+                    if self._era is None and isinstance(era, session.Stateless) and session.is_modern(text):
+                        self._era = era
                     return self._checked(message)
                 if message.is_stray_error():
                     stray = message
@@ -193,46 +198,72 @@ class Endpoint:
 
     # -- generations and sessions ------------------------------------------------------------------------------------
 
-    def _successor(self, era: session.Era, refusal: Refusal, deadline: Deadline) -> session.Era:
-        """Return the era in which a refused request may be sent again, or raise the refusal."""
-        if isinstance(era, session.Stateless):
-            error = refusal.rpc_error()
-            supported = error.data.get("supported") if error and isinstance(error.data, dict) else None
-            code = error.code if error else None
-            if code == session.UNSUPPORTED_VERSION and isinstance(supported, list) and era.revision in supported:
-                return era
-            if not session.is_handshake_server(refusal.status, code, supported):
-                raise self._error(refusal)
-            # mcp 1.24 to 1.29 keep a session for the request they refused.
-            if orphan := refusal.headers.get("mcp-session-id"):
-                self._censor.hide(orphan)
-                with suppress(BankError):
-                    self._delete(session.opened(session.HANDSHAKE[0], orphan))
-        elif era.id is None or not session.is_session_lost(refusal.status, refusal.body):
+    def _renewed(self, era: session.Session, refusal: Refusal, deadline: Deadline) -> session.Era:
+        """Return the era in which to send again what a server refused in a session, or raise the refusal."""
+        lost = era.id is not None and session.is_session_lost(refusal.status, refusal.body)
+        if not lost and not session.is_other_generation(refusal.status, _code(refusal)):
             raise self._error(refusal)
+        with self._alone(deadline):
+            if self._era is not None and self._era != era:
+                return self._era  # another thread was here first
+            opened = self._open(deadline) if lost else refusal
+            if not isinstance(opened, Refusal):
+                return opened
+            self._era = None
+            if not session.is_other_generation(opened.status, _code(opened)):
+                raise self._error(opened)
+        if not lost:
+            self._end(era.id or refusal.headers.get("mcp-session-id"), deadline)
+        return session.Stateless(self._client)
+
+    def _detected(self, era: session.Stateless, refusal: Refusal, deadline: Deadline) -> session.Era:
+        """Return the era in which to send again what a server refused in the 2026-07-28 form, or raise the refusal."""
+        error = refusal.rpc_error()
+        supported = error.data.get("supported") if error and isinstance(error.data, dict) else None
+        code = _code(refusal)
+        if code == session.UNSUPPORTED_VERSION and isinstance(supported, list) and era.revision in supported:
+            return era
+        known = isinstance(self._era, session.Stateless)
+        if not session.is_handshake_server(refusal.status, code, supported, known=known):
+            raise self._error(refusal)
+        self._end(refusal.headers.get("mcp-session-id"), deadline)
+        with self._alone(deadline):
+            if self._era is not None and self._era != era:
+                return self._era  # another thread was here first
+            opened = self._open(deadline)
+            if isinstance(opened, Refusal):
+                raise self._error(opened)
+            return opened
+
+    @contextmanager
+    def _alone(self, deadline: Deadline) -> Iterator[None]:
+        """Let one thread change the era; whatever goes wrong meanwhile, the request that needs it did not run."""
         if not self._opening.acquire(timeout=deadline.remaining()):
             raise deadline.error("refused")
         try:
-            if self._era is None or self._era == era:  # else another thread was here first
-                try:
-                    self._era = self._initialize(deadline)
-                except BaseException as error:
-                    self._era = None  # the next call starts clean, without the dead id
-                    if isinstance(error, BankError):
-                        error.outcome = "refused"  # whatever became of the session, the request itself did not run
-                    raise
-            return self._era
+            yield
+        except BankError as error:
+            error.outcome = "refused"
+            raise
         finally:
             self._opening.release()
 
-    def _initialize(self, deadline: Deadline) -> session.Session:
+    def _open(self, deadline: Deadline) -> session.Session | Refusal:
+        """Open a session and keep it; without one the next call starts clean, without a dead id."""
+        self._era = None
+        opened = self._initialize(deadline)
+        if isinstance(opened, session.Session):
+            self._era = opened
+        return opened
+
+    def _initialize(self, deadline: Deadline) -> session.Session | Refusal:
         """Open a session (Lifecycle, "Initialization")."""
         request_id = next(self._ids)
         body = jsonrpc.request(request_id, "initialize", session.initialize_params(self._client))
         with self._transport.post(self._base, body, deadline, repeatable=True) as reply:
             message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
         if isinstance(message, Refusal):
-            raise self._error(message)
+            return message
         session_id = reply.headers.get("mcp-session-id")
         if session_id:
             self._censor.hide(session_id)
@@ -243,7 +274,7 @@ class Endpoint:
             self._notify(opened, "notifications/initialized", None, deadline)
         except BankError:
             with suppress(BankError):
-                self._delete(opened)
+                self._delete(opened, _courtesy("closing", deadline))
             raise
         return opened
 
@@ -254,12 +285,29 @@ class Endpoint:
             if reply.status >= 300:  # noqa: PLR2004 - HTTP: not a success
                 raise self._error(Refusal(reply.status, reply.headers, refusal))
 
-    def _delete(self, era: session.Session, patience: float = _COURTESY) -> None:
-        with self._transport.delete([*self._base, *era.headers()], Deadline("closing", patience)) as reply:
+    def _end(self, session_id: str | None, deadline: Deadline) -> None:
+        """End a session that is not ours to use: mcp 1.24 to 1.29 open one for a request that they refuse."""
+        if session_id:
+            self._censor.hide(session_id)
+            with suppress(BankError):
+                self._delete(session.opened(session.HANDSHAKE[0], session_id), _courtesy("closing", deadline))
+
+    def _delete(self, era: session.Session, deadline: Deadline) -> None:
+        with self._transport.delete([*self._base, *era.headers()], deadline) as reply:
             reply.refusal()
 
     def _error(self, refusal: Refusal) -> BankError:
         return refusal.error(str(self._transport.url), self._censor)
+
+
+def _courtesy(operation: str, deadline: Deadline) -> Deadline:
+    """Return the deadline of what is polite, within that of what is needed."""
+    return Deadline(operation, min(_COURTESY, deadline.remaining()))
+
+
+def _code(refusal: Refusal) -> int | None:
+    error = refusal.rpc_error()
+    return error.code if error else None
 
 
 class _Initialized(msgspec.Struct):

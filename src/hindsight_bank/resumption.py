@@ -69,10 +69,10 @@ class Answer:
                 pass
             fruitless = 0 if self.reply.event_id not in ("", self._event_id) else fruitless + 1
 
-    def finish(self, messages: Iterable[bytes], seconds: float) -> None:
+    def finish(self, messages: Iterable[bytes], deadline: Deadline) -> None:
         """Read what comes after the answer, so that the connection can be used again; what goes wrong is not ours."""
         self._complete = True
-        self.reply.exchange.deadline = Deadline("draining", seconds)
+        self.reply.exchange.deadline = deadline
         with suppress(BankError):
             for _ in messages:
                 pass

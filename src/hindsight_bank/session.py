@@ -10,7 +10,9 @@ Section names in comments are those of the MCP specification, "Basic protocol".
 
 from typing import Any, Final
 
+import msgspec
 from attrs import frozen
+from msgspec import UNSET
 
 from hindsight_bank.errors import IncompatibleServer, ProtocolError
 
@@ -28,6 +30,11 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 _METHOD_NOT_FOUND: Final = -32601
+_INVALID_PARAMS: Final = -32602
+_PARSE_ERROR: Final = -32700
+
+# The statuses by which a server refuses a message whose form it does not know, unread.
+_UNREAD: Final = (400, 404, 405, 406)
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -103,15 +110,42 @@ def opened(revision: str, session_id: str | None) -> Session:
     return Session(revision, session_id or None)
 
 
-def is_handshake_server(status: int, code: int | None, supported: object) -> bool:
+def is_modern(text: bytes) -> bool:
+    """Tell whether a response shows that the server speaks 2026-07-28, where every result has a `resultType`.
+
+    One without is read all the same (Results), but a server of the 2025 revisions might have sent it.
+    """
+    try:
+        return msgspec.json.decode(text, type=_Evidence).result.resultType is not UNSET
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
+class _Result(msgspec.Struct):
+    resultType: Any = UNSET
+
+
+class _Evidence(msgspec.Struct):
+    result: _Result
+
+
+def is_other_generation(status: int, code: int | None) -> bool:
+    """Tell whether a refusal may mean that the server does not, or no longer, speak the generation of the request."""
+    return status in _UNREAD and code != _PARSE_ERROR
+
+
+def is_handshake_server(status: int, code: int | None, supported: object, *, known: bool = False) -> bool:
     """Tell whether the refusal of a modern request means that the server is of the 2025 revisions.
 
     Versioning, "Backward compatibility": a 4xx whose body is none of the modern errors. What says nothing of the
-    generation is no verdict: authorization, throttling, size, and faults of the server.
+    generation is no verdict: authorization, throttling, size, and faults of the server. One `known` to be modern, which
+    says that params are invalid, means just that.
     """
     if code == UNSUPPORTED_VERSION:
         return isinstance(supported, list) and MODERN not in supported and any(v in HANDSHAKE for v in supported)
-    return status in (400, 404, 405, 406) and code not in (HEADER_MISMATCH, MISSING_CAPABILITY, _METHOD_NOT_FOUND)
+    if known and code in (_INVALID_PARAMS, _PARSE_ERROR):
+        return False
+    return status in _UNREAD and code not in (HEADER_MISMATCH, MISSING_CAPABILITY, _METHOD_NOT_FOUND)
 
 
 def is_session_lost(status: int, body: bytes) -> bool:
