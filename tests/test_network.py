@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -121,6 +121,60 @@ def test_a_reader_that_sips_the_request_cannot_stretch_a_call(open_transport: Op
 def test_a_request_that_cannot_go_out_whole_was_not_sent(serve: Serve, open_transport: OpenTransport) -> None:
     """Ours: known from the bytes written."""
     transport = open_transport(serve(lambda _: b"", greeting=[0.05, Move.RESET], buffer=4096))
+    with pytest.raises(UnreachableError) as caught:
+        post(transport, patient(), b"x" * 8 * 2**20)
+    assert caught.value.outcome == "not_sent"
+
+
+@contextmanager
+def answering_early(answer: bytes, tls: ssl.SSLContext | None) -> Iterator[str]:
+    """Serve one connection: read the beginning of a request, answer, read no more."""
+    enough = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        sock, _ = listener.accept()
+        with sock if tls is None else tls.wrap_socket(sock, server_side=True) as talk:
+            talk.recv(100)
+            talk.sendall(answer)
+            assert enough.wait(PATIENCE)
+
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        try:
+            yield f"{'http' if tls is None else 'https'}://localhost:{listener.getsockname()[1]}/mcp/alice/"
+        finally:
+            enough.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("status", [400, 401, 413, 503])
+def test_a_server_that_answers_before_it_has_read_everything_is_heard(status: int, secure: bool) -> None:
+    """RFC 9112, 9.5: a client SHOULD look for an answer while it sends; the server may read no further."""
+    context = None
+    if secure:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(PEM)
+    trusting = ssl.create_default_context(cafile=PEM)
+    with (
+        answering_early(http(b"No", "text/plain", status=status), context) as url,
+        closing(Transport(url, Limits(), ssl_context=trusting)) as transport,
+    ):
+        began = time.monotonic()
+        with transport.post([], b"x" * 16 * 2**20, patient()) as reply:
+            assert (reply.status, reply.refusal(), reply.exchange.sent) == (status, b"No", False)
+        assert time.monotonic() - began < PATIENCE / 2
+
+
+def test_a_server_that_leaves_before_it_has_read_everything_ran_nothing(
+    serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Ours: known from the bytes written."""
+    transport = open_transport(serve(lambda _: b"", greeting=[0.05, Move.CLOSE], buffer=4096))
     with pytest.raises(UnreachableError) as caught:
         post(transport, patient(), b"x" * 8 * 2**20)
     assert caught.value.outcome == "not_sent"
@@ -282,6 +336,26 @@ def test_a_proxy_that_was_asked_for_is_used(serve: Serve) -> None:
         assert post(transport, patient()) == [b"1"]
     assert proxy.requests[0].path == "http://localhost:1/mcp/alice/"
     assert proxy.requests[0].headers["host"] == "localhost:1"
+
+
+def test_a_proxy_that_is_silent_ends_at_the_connect_limit(serve: Serve) -> None:
+    """Ours: `connect_timeout` covers the way to the server, the tunnel included."""
+    proxy = serve(lambda _: [Move.HANG])
+    began = time.monotonic()
+    url = "https://localhost:1/mcp/alice/"
+    with (
+        closing(Transport(url, Limits(connect=SHORT), proxy=proxy.url)) as transport,
+        pytest.raises(UnreachableError, match="within 0.3 s") as caught,
+    ):
+        post(transport, patient())
+    assert caught.value.outcome == "not_sent"
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+def test_the_connect_limit_ends_with_connecting(serve: Serve, open_transport: OpenTransport) -> None:
+    """Ours: an answer may take as long as the call has."""
+    transport = open_transport(serve(lambda _: [2 * SHORT, http(b"1")]), connect=SHORT)
+    assert post(transport, patient()) == [b"1"]
 
 
 @pytest.mark.parametrize("play", [http(status=407), http(status=502), [Move.CLOSE], [Move.RESET], b"x\r\n\r\n"])

@@ -3,12 +3,14 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import pytest
 from conftest import OpenBank, OpenEndpoint, Serve, ask, done, fake_server, initialized
 from wire_server import (
     EVENTS,
+    NO_FACTS,
     PATIENCE,
     Hindsight,
     Move,
@@ -17,6 +19,7 @@ from wire_server import (
     http,
     result,
     sse,
+    tool_result,
 )
 
 from hindsight_bank import (
@@ -231,6 +234,46 @@ def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, o
     fake.answers["recall"] = done(fake)
     assert ask(endpoint)["ok"]
     assert server.requests[-1].connection != call.connection
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_call_at_its_deadline_waits_for_no_courtesy_to_end(
+    ended: bool, serve: Serve, open_bank: OpenBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: the last call of a closed bank ends the session, and overruns its own time by little."""
+    monkeypatch.setattr("hindsight_bank.endpoint._COURTESY", 0.1)
+    monkeypatch.setattr("hindsight_bank.endpoint._PATIENCE", 100 * PATIENCE)
+    fake = Hindsight("stateful")
+    bank = open_bank(serve(fake)).connect()
+
+    def recall(request: Request) -> Play:
+        bank.close()
+        whole = http([sse(result(request, tool_result(NO_FACTS)))], EVENTS, framing="chunked")
+        return [whole.removesuffix(b"0\r\n\r\n") if ended else b"", Move.HANG]
+
+    fake.answers |= {
+        "recall": recall,
+        "DELETE": lambda _: [Move.HANG],
+        "notifications/cancelled": lambda _: [Move.HANG],
+    }
+    began = time.monotonic()
+    with nullcontext() if ended else pytest.raises(DeadlineError):
+        bank.recall("x", timeout=0.5)
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+def test_the_rest_of_an_answer_is_read_within_the_deadline(
+    serve: Serve, open_endpoint: OpenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: what comes after the answer is read for the connection's sake only."""
+    monkeypatch.setattr("hindsight_bank.endpoint._COURTESY", 100 * PATIENCE)
+
+    def recall(request: Request) -> Play:
+        return [http([sse(result(request, {"ok": True}))], EVENTS, framing="chunked")[:-5], Move.HANG]
+
+    began = time.monotonic()
+    assert ask(open_endpoint(serve(fake_server("modern", recall=recall))), 0.5)["ok"]
+    assert time.monotonic() - began < PATIENCE / 2
 
 
 def test_a_handshake_is_not_cancelled(serve: Serve, open_endpoint: OpenEndpoint) -> None:

@@ -29,10 +29,6 @@ class Deadline:
         """Return the seconds left, never negative and never more than a day at once."""
         return min(max(self._end - self._now(), 0.0), _LONGEST_WAIT)
 
-    def passed(self) -> bool:
-        """Tell whether no time is left."""
-        return self._end <= self._now()
-
     def error(self, outcome: Outcome) -> DeadlineError:
         """Return the error that says this deadline passed."""
         message = f"{self.operation} was not done within {self.seconds:g} s"

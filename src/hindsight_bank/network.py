@@ -13,11 +13,16 @@ import ssl
 import weakref
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import httpcore
 
 from hindsight_bank.deadline import Deadline
+
+
+# What a socket raises that cannot go on at once.
+_BLOCKED: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_CHUNK: Final = 65_536
 
 
 class Exchange:
@@ -27,7 +32,7 @@ class Exchange:
         deadline: The deadline of the call.
         connect_limit: The most seconds a connection may take to come up, TLS included.
         server: The server's base URL, for messages.
-        connecting: The deadline of that, from the moment when it begins.
+        connecting: The deadline of what is being done: that of the connection while it comes up, else that of the call.
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
@@ -42,20 +47,35 @@ class Exchange:
         self.sent = False
         self.received = 0
 
+    def connected(self) -> None:
+        """Say that the connection is up: from now on there is the deadline of the call alone."""
+        self.connecting = self.deadline
+
+    def left(self) -> float:
+        """Return the seconds left for what is being done, or raise `TimeoutError`."""
+        return _left(self.deadline, self.connecting)
+
+    def is_connecting_late(self) -> bool:
+        """Tell whether it is the connection whose time is over, or over first, not that of the call."""
+        return self.connecting.remaining() < self.deadline.remaining()
+
 
 class Stream(httpcore.NetworkStream):
     """A connected socket, plain or TLS."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._early: bytes | None = None
         _streams.add(self)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what is there, waiting no longer than the deadline."""
         exchange = cast("Exchange", timeout)
         try:
-            self._sock.settimeout(_left(exchange.deadline))
-            data = self._sock.recv(max_bytes)
+            if (data := self._early) is None:
+                self._sock.settimeout(exchange.left())
+                data = self._sock.recv(max_bytes)
+            self._early = None
         except TimeoutError as error:
             raise httpcore.ReadTimeout from error
         except OSError as error:
@@ -64,17 +84,35 @@ class Stream(httpcore.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write all of `buffer`, waiting no longer than the deadline in all."""
+        """Write all of `buffer`, waiting no longer than the deadline in all.
+
+        A server may answer before it has read everything, and read no further (RFC 9112, 9.5). That is a write error,
+        upon which httpcore reads the answer.
+        """
         exchange = cast("Exchange", timeout)
         view = memoryview(buffer)
         try:
             while view:
-                self._sock.settimeout(_left(exchange.deadline))
-                view = view[self._sock.send(view) :]
+                left = exchange.left()
+                self._sock.settimeout(0)
+                try:
+                    view = view[self._sock.send(view) :]
+                except _BLOCKED as error:
+                    self._wait_to_write(left, isinstance(error, ssl.SSLWantReadError))
         except TimeoutError as error:
             raise httpcore.WriteTimeout from error
         except OSError as error:
             raise httpcore.WriteError(str(error)) from error
+
+    def _wait_to_write(self, seconds: float, by_reading: bool) -> None:  # noqa: FBT001 - private
+        with selectors.DefaultSelector() as selector:
+            events = selectors.EVENT_READ if by_reading else selectors.EVENT_READ | selectors.EVENT_WRITE
+            selector.register(self._sock, events)
+            ready = selector.select(seconds)
+        if ready and ready[0][1] & selectors.EVENT_READ:
+            with suppress(*_BLOCKED):  # what is readable of TLS may be no data
+                self._early = self._sock.recv(_CHUNK)
+                raise httpcore.WriteError("an answer is here before the request was sent")
 
     def close(self) -> None:
         """Close the socket."""
@@ -86,7 +124,7 @@ class Stream(httpcore.NetworkStream):
         """Speak TLS from here on."""
         exchange = cast("Exchange", timeout)
         try:
-            self._sock.settimeout(_left(exchange.deadline, exchange.connecting))
+            self._sock.settimeout(exchange.left())
             self._sock = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
         except TimeoutError as error:
             self.close()
@@ -99,7 +137,7 @@ class Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Answer what httpcore asks of a stream."""
         if info == "is_readable":
-            return _is_readable(self._sock)
+            return self._early is not None or _is_readable(self._sock)
         if info == "ssl_object":
             return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
         return self._sock if info == "socket" else None
@@ -126,8 +164,7 @@ class DeadlineBackend(httpcore.NetworkBackend):
                 entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             ):
                 try:
-                    wait = _left(exchange.deadline, exchange.connecting)
-                    sock = socket.create_connection((str(address), port), wait)
+                    sock = socket.create_connection((str(address), port), exchange.left())
                 except OSError as error:
                     failure = error
                     continue

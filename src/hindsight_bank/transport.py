@@ -177,6 +177,7 @@ class _Body(httpx.SyncByteStream):
         self._exchange = exchange
 
     def __iter__(self) -> Iterator[bytes]:
+        self._exchange.connected()  # and so is a tunnel, whose own request has no body
         yield self._body
         self._exchange.sent = True
 
@@ -234,11 +235,10 @@ def translated(exchange: Exchange) -> Iterator[None]:
 
 
 def _translate(error: Exception, exchange: Exchange) -> BankError:
-    ours = isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout)  # from our streams, when no time is left
-    if ours or (isinstance(error, httpx.TimeoutException) and exchange.deadline.passed()):
+    if isinstance(error, httpx.TimeoutException):
+        if exchange.is_connecting_late():
+            return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
         return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
-    if isinstance(error, httpx.ConnectTimeout):
-        return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
     if isinstance(error, _UNREACHED):
         hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
         return UnreachableError(f"no connection to {exchange.server}: {error}{hint}")
