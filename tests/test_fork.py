@@ -11,7 +11,19 @@ from typing import Any
 
 import pytest
 from conftest import Serve
-from wire_server import GENERATIONS, MEMORY, PATIENCE, Generation, Hindsight, Play, Request, Step, WireServer
+from wire_server import (
+    ANSWERS,
+    GENERATIONS,
+    MEMORY,
+    PATIENCE,
+    Generation,
+    Hindsight,
+    Play,
+    Request,
+    Step,
+    WireServer,
+    tool_result,
+)
 
 PRELUDE = """
 import os, sys, threading, time
@@ -50,7 +62,9 @@ def run(server: WireServer, script: str, *, once: str = "") -> None:
 
     `once` such a request is here, the script gets a line on its standard input.
     """
-    command = [sys.executable, "-W", "error::ResourceWarning", "-c", PRELUDE + script, server.url]
+    # Python 3.12 warns of every fork in a process with threads, which is what these tests are about.
+    warnings = ["-W", "error::ResourceWarning", "-W", "ignore:This process:DeprecationWarning"]
+    command = [sys.executable, *warnings, "-c", PRELUDE + script, server.url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         if once:
             server.wait_until_asked(once)
@@ -130,7 +144,7 @@ work(bank, "before")
 connection = bank._connection
 endpoint = connection._link.endpoint
 locks = [connection._lock, connection._connecting, endpoint._opening,
-         endpoint._transport._transport._pool._optional_thread_lock._lock]
+         endpoint._transport._transport._pool._optional_thread_lock]
 for lock in locks:
     lock.acquire()
 child = fork(lambda: (work(bank, "child"), bank.close()))
@@ -200,3 +214,63 @@ bank.close()
         server.wait_until_left()
         assert process.poll() is None
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_fork_by_a_signal_handler_leaves_the_call_in_flight_to_the_parent(
+    generation: Generation, goes_on: bool, serve: Serve
+) -> None:
+    """POSIX, fork; CPython, signal: the child is born in the middle of the call; whether or not it goes on with it.
+
+    It sends nothing on the parent's connection, ends neither that nor its session, repeats nothing, and calls anew.
+    """
+    fake = echoing(generation)
+    fake.answers["retain"] = lambda request: slowly(fake.told(request, tool_result(ANSWERS["retain"])), server)
+    server = serve(fake)
+    run(
+        server,
+        f"""
+import signal
+
+children = []
+
+def child_work():
+    work(bank, "child")
+    bank.close()
+
+def fork_now(*_):
+    child = os.fork() if {goes_on} else fork(child_work)
+    children.append(child)
+
+def poke():
+    sys.stdin.readline()
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+work(bank, "before")
+signal.signal(signal.SIGUSR1, fork_now)
+thread = threading.Thread(target=poke)
+thread.start()
+try:
+    receipt = bank.retain("x")
+except BankError as error:
+    assert children == [0] and error.outcome == "unknown", error
+    child_work()
+    os._exit(0)
+assert receipt.status == "accepted" and children[0]
+end_of(children[0])
+thread.join()
+work(bank, "after")
+bank.close()
+""",
+        once="retain",
+    )
+    assert server.log.count("retain") == 1
+    assert not fake.sessions
+    used: dict[str, set[Any]] = {}
+    for request in server.requests:
+        if request.label in ("get_memory", "retain"):
+            name = str(request.arguments.get("memory_id", "before")).split("-")[0]
+            used.setdefault(name, set()).add((request.connection, request.session))
+    assert used["before"] == used["after"]
+    assert not used["child"] & used["before"]

@@ -345,7 +345,7 @@ def test_a_proxy_that_is_silent_ends_at_the_connect_limit(serve: Serve) -> None:
     url = "https://localhost:1/mcp/alice/"
     with (
         closing(Transport(url, Limits(connect=SHORT), proxy=proxy.url)) as transport,
-        pytest.raises(UnreachableError, match="within 0.3 s") as caught,
+        pytest.raises(UnreachableError, match=r"within 0\.3 s") as caught,
     ):
         post(transport, patient())
     assert caught.value.outcome == "not_sent"
@@ -437,7 +437,7 @@ def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransp
     assert isinstance(transport._transport._pool._network_backend, DeadlineBackend)
     post(transport, patient())
     (connection,) = transport._transport._pool.connections
-    assert isinstance(connection._connection._network_stream, Stream)  # type: ignore[attr-defined]
+    assert isinstance(connection._connection._connection._network_stream, Stream)  # type: ignore[attr-defined]
 
 
 def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_transport: OpenTransport) -> None:
@@ -446,7 +446,7 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     transport = open_transport(server)
     post(transport, patient())
     (connection,) = transport._transport._pool.connections
-    stream = connection._connection._network_stream  # type: ignore[attr-defined]
+    stream = connection._connection._connection._network_stream  # type: ignore[attr-defined]
     kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
     abandon()
     assert stream._sock.fileno() == -1

@@ -313,6 +313,7 @@ def test_a_forked_child_does_not_end_the_session_of_its_parent(serve: Serve, ope
     endpoint = open_endpoint(server := serve(fake_server("stateful")))
     ask(endpoint)
     before = list(server.log)
-    endpoint._process = -1
+    parent, endpoint._transport._process = endpoint._transport._process, -1
     endpoint.close()
     assert server.log == before
+    endpoint._transport._process = parent

@@ -30,8 +30,11 @@ class Backoff:
     ) -> None:
         self._manner = manner
         self._now, self._jitter = now, jitter
-        self._ended = threading.Event()
-        self._sleep = sleep or self._ended.wait
+        self._sleep = sleep or self._wait
+        # Held until the end: a wait for a lock is one step, where an interrupted Event can stay locked for ever.
+        self._ending = threading.Lock()
+        self._ending.acquire()
+        self._ended = False
         self._failures = 0
         self._not_before = 0.0
 
@@ -64,4 +67,10 @@ class Backoff:
 
     def end(self) -> None:
         """Wake those who wait: there will be no next connection."""
-        self._ended.set()
+        if not self._ended:
+            self._ended = True
+            self._ending.release()
+
+    def _wait(self, seconds: float) -> None:
+        if self._ending.acquire(timeout=seconds):
+            self._ending.release()  # for the next who waits

@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import field, frozen
 
@@ -38,6 +38,8 @@ from hindsight_bank.refusal import NO_ENDPOINT
 from hindsight_bank.session import Client
 from hindsight_bank.toolset import SIX, Toolset
 from hindsight_bank.transport import Limits, Transport
+
+R = TypeVar("R")
 
 _TOO_MANY_REQUESTS: Final = 429
 
@@ -65,6 +67,12 @@ class Options:
     allow_new_bank: bool = False
 
 
+class _Hold:
+    """What keeps a link open: a call in flight on it."""
+
+    link: Link | None = None
+
+
 class Connection:
     """The connection of one bank, shared by all its threads."""
 
@@ -90,13 +98,13 @@ class Connection:
 
     def open(self, deadline: Deadline) -> Link:
         """Return the verified link, making it if there is none."""
-        with self._using(deadline) as link:
-            return link
+        return self._on_link(deadline, lambda link: link)
 
     def call(self, tool: str, args: Mapping[str, Any], deadline: Deadline) -> Any:
         """Judge the arguments, connect where needed, call the tool, return its typed answer."""
         given = self._toolset.judge(tool, args)
-        with self._using(deadline) as link:
+
+        def work(link: Link) -> Any:
             if tool != self._toolset.writes:
                 with _before_the_call():
                     link.check_bank(deadline)
@@ -104,7 +112,9 @@ class Connection:
             link.bank_seen = True  # also by a retain, which makes the bank where it was missing
             if not link.retired:
                 self._backoff.succeeded()
-        return answer
+            return answer
+
+        return self._on_link(deadline, work)
 
     def close(self) -> None:
         """Take no more calls; end the session when the last call in flight has ended."""
@@ -115,43 +125,57 @@ class Connection:
 
     # -- the link ----------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _using(self, deadline: Deadline) -> Iterator[Link]:
-        link = self._acquire(deadline)
+    def _on_link(self, deadline: Deadline, work: Callable[[Link], R]) -> R:
+        """Do something with the current link. What is no error of ours is an interrupt: it leaves the link in doubt."""
+        hold = _Hold()
         try:
-            yield link
+            return work(self._acquire(hold, deadline))
         except BankError as error:
-            if _casts_doubt(error):
-                self._fail(link, error)
+            if hold.link is not None and _casts_doubt(error):
+                self._fail(hold.link, error)
+            raise
+        except BaseException:
+            _let_go(self._connecting)
+            if hold.link is not None:
+                hold.link.failed = True
+                self._retire(hold.link)
             raise
         finally:
-            self._release(link, deadline.remaining())
+            self._release(hold, deadline.remaining())
 
-    def _acquire(self, deadline: Deadline) -> Link:
-        """Return the current link with one more call on it; one thread connects while the others wait."""
+    def _acquire(self, hold: "_Hold", deadline: Deadline) -> Link:
+        """Take hold of the current link; one thread connects while the others wait."""
         while True:
             with self._lock:
                 if self._closed:
                     raise ClosedError(f"this {self._toolset.client} was closed: open another")
-                if self._link is not None:
-                    self._link.calls += 1
-                    return self._link
+                if (link := self._link) is not None:
+                    hold.link = link
+                    link.holds.add(hold)
+                    return link
             self._backoff.wait(deadline)
             connecting = self._connecting  # a fork meanwhile gives the child another
-            if not connecting.acquire(timeout=deadline.remaining()):
-                raise deadline.error("not_sent")
             try:
+                if not connecting.acquire(timeout=deadline.remaining()):
+                    raise deadline.error("not_sent")
                 if self._link is None and not self._closed and not self._backoff.delay():
-                    self._link = self._connect(deadline)
-                    if self._closed:  # meanwhile
-                        self.close()
+                    self._keep(self._connect(deadline))
             finally:
-                connecting.release()
+                _let_go(connecting)
 
-    def _release(self, link: Link, seconds: float) -> None:
+    def _keep(self, link: Link) -> None:
         with self._lock:
-            link.calls -= 1
-            idle = link.retired and not link.calls
+            if kept := self._link is None and not self._closed:  # else the Bank was closed meanwhile
+                self._link = link
+        if not kept:
+            link.endpoint.close()
+
+    def _release(self, hold: "_Hold", seconds: float) -> None:
+        if (link := hold.link) is None:
+            return
+        with self._lock:
+            link.holds.discard(hold)
+            idle = link.retired and not link.holds
         if idle:
             link.endpoint.close(0 if link.failed else seconds)
 
@@ -159,7 +183,7 @@ class Connection:
         with self._lock:
             if self._link is link:
                 self._link = None
-            idle = not link.retired and not link.calls
+            idle = not link.retired and not link.holds
             link.retired = True
         if idle:
             link.endpoint.close(0 if link.failed else seconds)
@@ -211,10 +235,16 @@ class Connection:
 
     def _forget(self) -> None:
         """Be as new: in the constructor, and in a forked child, where the parent's locks may be held for ever."""
-        self._lock = threading.Lock()
-        self._connecting = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may call while its own thread is in here
+        self._connecting = threading.RLock()
         self._link = None
         self._backoff = self._new_backoff(self._options.backoff)
+
+
+def _let_go(lock: Any) -> None:
+    """Release a lock if this thread has it: an interrupt may come between taking it and knowing that it was taken."""
+    while lock._is_owned():  # noqa: SLF001 - an RLock's, as threading.Condition asks
+        lock.release()
 
 
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()

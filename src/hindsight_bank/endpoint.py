@@ -8,7 +8,6 @@ transport alone sends again, what surely did not run or may repeat.
 """
 
 import itertools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -73,7 +72,6 @@ class Endpoint:
         self._ids = itertools.count(1)
         self._era: session.Era | None = None
         self._opening = threading.Lock()
-        self._process = os.getpid()
         self.server = ""
 
     @property
@@ -119,8 +117,7 @@ class Endpoint:
     def close(self, seconds: float = _PATIENCE) -> None:
         """End the session, quietly and soon, and close the connections."""
         with suppress(BankError):
-            ours = self._process == os.getpid()  # a forked child never ends its parent's session
-            if ours and isinstance(self._era, session.Session) and self._era.id is not None:
+            if isinstance(self._era, session.Session) and self._era.id is not None:
                 self._delete(self._era, Deadline("closing", max(min(seconds, _PATIENCE), _COURTESY)))
         self._transport.close()
 
@@ -145,7 +142,7 @@ class Endpoint:
                 return self._response(reply, request_id, era, call.decode)
         except DeadlineError as error:
             # Closing the connection cancels in 2026-07-28; the 2025 revisions want to be told (Cancellation).
-            if isinstance(era, session.Session) and error.outcome == "unknown" and self._process == os.getpid():
+            if isinstance(era, session.Session) and error.outcome == "unknown":
                 with suppress(BankError):
                     cancelled = {"requestId": request_id, "reason": "the caller's deadline passed"}
                     self._notify(era, "notifications/cancelled", cancelled, Deadline("cancelling", _COURTESY))

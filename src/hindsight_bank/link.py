@@ -59,7 +59,7 @@ class Link:
         # The older generations have no tool that tells whether a bank exists.
         self.bank_seen = toolset is not SIX
         self.failed = False
-        self.calls = 0
+        self.holds: set[object] = set()
         self.retired = False
 
     def call(self, tool: str, given: Mapping[str, Any], deadline: Deadline) -> Any:

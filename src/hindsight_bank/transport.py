@@ -6,8 +6,10 @@ says whether the request had gone out.
 """
 
 import logging
+import os
 import ssl
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -15,9 +17,10 @@ from typing import Final
 import httpx
 from attrs import frozen
 
+from hindsight_bank import network
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import AnswerLostError, BankError, SettingsError, UnreachableError
-from hindsight_bank.network import DeadlineBackend, Exchange
+from hindsight_bank.network import Exchange
 from hindsight_bank.reply import Reply
 
 Headers = Sequence[tuple[str, str]]
@@ -64,7 +67,7 @@ def check_proxy(url: str | None) -> str | None:
 
 
 class Transport:
-    """The connections of one process to one URL."""
+    """The connections of one process to one URL: in a forked child it sends nothing and closes nothing."""
 
     def __init__(
         self, url: str, limits: Limits, *, ssl_context: ssl.SSLContext | None = None, proxy: str | None = None
@@ -87,8 +90,10 @@ class Transport:
                 f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
                 " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
             ) from None
-        # httpx has no parameter for it; a test guards this, and httpx is pinned below 0.29.
-        self._transport._pool._network_backend = DeadlineBackend()  # noqa: SLF001 - as said
+        # A test guards the private name, and httpx is pinned below 0.29.
+        network.fortify(self._transport._pool)  # noqa: SLF001 - as said
+        self._process = os.getpid()
+        _transports.add(self)
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.
@@ -123,11 +128,13 @@ class Transport:
     def _request(
         self, method: str, url: httpx.URL, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool
     ) -> Reply:
+        if self._process != os.getpid():
+            raise UnreachableError("this connection belongs to the process that this one was forked from")
         exchange = self._exchange(deadline)
         try:
             return self._attempt(method, url, headers, body, exchange)
         except (AnswerLostError, UnreachableError):
-            stale = not exchange.fresh and not exchange.received
+            stale = not exchange.fresh and not exchange.received and not exchange.forked()
             if not stale or (exchange.sent and not repeatable):
                 raise
         return self._attempt(method, url, headers, body, self._exchange(deadline))
@@ -166,7 +173,20 @@ class Transport:
 
     def close(self) -> None:
         """Close every connection."""
-        self._transport.close()
+        if self._process == os.getpid():
+            self._transport.close()
+
+
+_transports: "weakref.WeakSet[Transport]" = weakref.WeakSet()
+
+
+def _renew_after_fork() -> None:
+    for transport in list(_transports):
+        network.unlock(transport._transport._pool)  # noqa: SLF001 - as above
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 class _Body(httpx.SyncByteStream):
@@ -224,14 +244,18 @@ def _unlogged() -> Iterator[None]:
 
 @contextmanager
 def translated(exchange: Exchange) -> Iterator[None]:
-    """Turn httpx's exceptions into ours, with what is known of the exchange."""
+    """Turn httpx's exceptions into ours, and what should not come from below, with what is known of the exchange."""
     try:
         yield
+    except (BankError, MemoryError, RecursionError):
+        raise
     except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
         if isinstance(error, httpx.ProtocolError):
             error.args = ()  # it quotes the bytes that could not be read
         error.__cause__ = error.__context__ = None
         raise _translate(error, exchange) from error.with_traceback(None)
+    except Exception as error:  # noqa: BLE001 - an assertion of httpcore's, what h11 refuses to send; it may quote keys
+        raise _broken(type(error), exchange) from None
 
 
 def _translate(error: Exception, exchange: Exchange) -> BankError:
@@ -242,6 +266,12 @@ def _translate(error: Exception, exchange: Exchange) -> BankError:
     if isinstance(error, _UNREACHED):
         hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
         return UnreachableError(f"no connection to {exchange.server}: {error}{hint}")
+    return _broken(type(error), exchange)
+
+
+def _broken(kind: type[Exception], exchange: Exchange) -> BankError:
+    if exchange.forked():
+        return AnswerLostError("the process was forked during the request, which goes on in the parent alone")
     if not exchange.sent:
-        return UnreachableError(f"the connection broke while the request was being sent ({type(error).__name__})")
-    return AnswerLostError(f"the connection broke before the whole answer was here ({type(error).__name__})")
+        return UnreachableError(f"the connection broke while the request was being sent ({kind.__name__})")
+    return AnswerLostError(f"the connection broke before the whole answer was here ({kind.__name__})")
