@@ -108,7 +108,7 @@ class BackoffMachine(RuleBasedStateMachine):
     @invariant()
     def the_delay_is_within_its_bounds(self) -> None:
         left = self.connection._backoff.delay()
-        assert left <= min(0.5 * 2 ** max(self.failures - 1, 0), 30)
+        assert left <= min(0.5 * 2 ** max(self.failures - 1, 0), 8)
         assert all(0 < slept <= 30 for slept in self.clock.slept)
 
     @invariant()

@@ -312,7 +312,13 @@ def redirecting(status: int, location: Callable[[Request], str]) -> Callable[[Re
 
 
 @pytest.mark.parametrize("status", [307, 308])
-@pytest.mark.parametrize("location", ["/other?x=1", "other", "http://{host}/other", "//{host}/other"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        *("/mcp/alice", "../alice", "/v1/mcp/alice/", "/a/b/mcp/alice", "http://{host}/v1/mcp/alice/"),
+        *("//{host}/mcp/alice", "http://{host}/mcp/alice", "/mcp/../mcp/./alice"),
+    ],
+)
 def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
     location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
@@ -322,6 +328,41 @@ def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
     first, second = server.requests
     assert (second.verb, second.body) == ("POST", first.body)
     assert second.headers == first.headers
+
+
+@pytest.mark.parametrize("status", [307, 308])
+@pytest.mark.parametrize(
+    "location",
+    [
+        *("/mcp/bob/", "../bob", "/mcp/alice2/", "/mcp/malice/", "/mcp/", "/", "/mcp/alice/x", "/mcp/alice/../bob/"),
+        *(
+            "/mcp/Alice/",
+            "/mcp/bob/?x=/mcp/alice",
+            "/mcp/bob/#/mcp/alice",
+            "/mcp/al%69ce",
+            "/mcp%2Falice",
+            "?bank=bob",
+            "/mcp/alice/?x=1",
+        ),
+        *("/mcp/alice%2F..%2Fbob", "http://u@{host}/mcp/alice", "/health"),
+    ],
+)
+def test_a_redirect_to_another_bank_is_not_followed(
+    location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """Ours: one bank is what a `Bank` is for, whatever a server says; the target is named."""
+    fake = Hindsight()
+    server = serve(
+        lambda request: (
+            fake(request)
+            if request.path != "/mcp/alice/"
+            else http(status=status, headers={"location": location.format(host=request.headers["host"])})
+        )
+    )
+    caught = refuse(open_endpoint(server, key="secret"))
+    assert isinstance(caught, StatusError)
+    assert (caught.status, caught.outcome) == (status, "refused")
+    assert server.log == ["recall"]
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])

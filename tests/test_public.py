@@ -20,7 +20,6 @@ HEAVY = {
     "click",
     "httpcore",
     "httpx",
-    "httpx_sse",
     "jsonschema",
     "keyring",
     "msgspec",

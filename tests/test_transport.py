@@ -20,6 +20,7 @@ from wire_server import (
 from hindsight_bank import AnswerLostError, BankError, DeadlineError, ProtocolError, UnreachableError
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.network import Exchange
+from hindsight_bank.reply import Reply
 from hindsight_bank.transport import Transport, translated
 
 
@@ -188,6 +189,21 @@ def test_an_endless_answer_ends_at_the_bound(
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 * BOUND
+
+
+@pytest.mark.parametrize("line", [b"data:\n", b"data: xy\n", b"data:" + b"x" * 60 + b"\r\n", b"data\r"])
+def test_an_event_of_very_many_lines_costs_what_its_bytes_do(line: bytes) -> None:
+    """Ours: a line is no object of its own while the event is put together."""
+    piece = line * (65_536 // len(line))
+    chunks = itertools.chain(itertools.repeat(piece, 16), [b"\n\n"])
+    exchange = Exchange(deadline(), 10)
+    reply = Reply(200, {"content-type": EVENTS}, chunks, lambda: None, exchange=exchange, most_bytes=2**22)
+    tracemalloc.start()
+    (message,) = reply.messages()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message.count(b"\n") == 16 * len(piece) // len(line) - 1
+    assert peak < 56 * len(piece)
 
 
 @pytest.mark.parametrize("kind", [JSON, EVENTS])

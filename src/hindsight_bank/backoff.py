@@ -9,9 +9,12 @@ from typing import Final, Literal
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import BackingOffError
 
-# Seconds: the first delay is at most this, then doubling.
+# Seconds: the first delay is at most this, then doubling. A call of ten seconds can wait for the longest, so that a
+# short timeout alone never keeps a client from a server that is back.
 _FIRST: Final = 0.5
-_LONGEST: Final = 30.0
+_LONGEST: Final = 8.0
+# A server that names its own delay gets it up to this.
+_LONGEST_WISH: Final = 30.0
 _MOST_DOUBLINGS: Final = 16
 
 Manner = Literal["wait", "raise"]
@@ -42,7 +45,7 @@ class Backoff:
         """Set the moment before which no new connection is made; the server's own wish counts, within the cap."""
         delay = min(_FIRST * 2**self._failures, _LONGEST) * (0.5 + self._jitter() / 2)
         if retry_after is not None:
-            delay = max(delay, min(retry_after, _LONGEST))
+            delay = max(delay, min(retry_after, _LONGEST_WISH))
         self._failures = min(self._failures + 1, _MOST_DOUBLINGS)
         self._not_before = self._now() + delay
 

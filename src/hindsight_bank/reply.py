@@ -1,12 +1,9 @@
 """An answer's body: bytes in, the JSON text of each message out, whether it came as JSON or as an event stream."""
 
-import codecs
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
-
-import httpx_sse
 
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import BankError, ProtocolError
@@ -14,6 +11,10 @@ from hindsight_bank.network import Exchange
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
+
+# No delay in milliseconds has more digits.
+_LONGEST_NUMBER: Final = 18
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 # What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
 _REFUSAL_BYTES: Final = 16_384
@@ -57,14 +58,10 @@ class Reply:
             raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
         media_type = self._media_type()
         if media_type == JSON:
-            yield _utf8(b"".join(self._counted()))
+            yield _utf8(b"".join(self._counted()), "answer")
         elif media_type == EVENTS:
-            for event in self._events():
-                self.event_id = event.id or self.event_id
-                self.retry = self.retry if event.retry is None else event.retry
-                # An event without data primes a resumable stream; other event types are not ours.
-                if event.data and event.event in ("", "message"):
-                    yield event.data.encode()
+            # An event without data primes a resumable stream; other event types are not ours.
+            yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
         else:
             found = "a web page" if media_type == "text/html" else repr(media_type[:60])
             raise ProtocolError(
@@ -72,13 +69,36 @@ class Reply:
                 " and whether a login page or a proxy stands before the server"
             )
 
+    def _events(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the type and the data of each event (HTML standard, 9.2.6, "Interpreting an event stream").
+
+        Lines are joined as they come: an event of very many costs what its bytes do.
+        """
+        data, kind, event_id = bytearray(), b"", b""
+        for line in _lines(self._counted()):
+            name, _, value = _utf8(line, "event stream").partition(b":")
+            value = value.removeprefix(b" ")
+            if not line:
+                self.event_id = event_id.decode()
+                yield kind, bytes(memoryview(data)[:-1])
+                data, kind = bytearray(), b""
+            elif name == b"data":
+                data += value
+                data += b"\n"
+            elif name == b"event":
+                kind = value
+            elif name == b"id" and b"\0" not in value:
+                event_id = value or event_id
+            elif name == b"retry" and value.isdigit() and len(value) <= _LONGEST_NUMBER:
+                self.retry = int(value)
+
     def is_stream(self) -> bool:
         """Tell whether this is a successful answer that is an event stream."""
         return self.status == 200 and self._media_type() == EVENTS  # noqa: PLR2004 - HTTP
 
     def first_event(self) -> str:
         """Return the type of the first event of a stream, empty if there is none."""
-        return next((event.event for event in self._events()), "")
+        return next((kind.decode() for kind, _ in self._events() if kind), "")
 
     def refusal(self) -> bytes:
         """Read the beginning of the body of an unsuccessful answer; what cannot be read is not worth an error."""
@@ -104,9 +124,6 @@ class Reply:
     ) -> None:
         self.close()
 
-    def _events(self) -> Iterator[httpx_sse.ServerSentEvent]:
-        return httpx_sse.EventSource(_Text(self._counted())).iter_sse()  # type: ignore[arg-type]  # all it uses
-
     def _media_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
@@ -122,30 +139,26 @@ class Reply:
             yield chunk
 
 
-class _Text:
-    """Strictly decoded text of an event stream, in the two attributes that `EventSource` asks of a response."""
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines that end, whether in LF, CR or both, without their ends and without a byte order mark."""
+    begun: list[bytes] = []  # of a line whose end is still to come
+    mark, after_return = _BYTE_ORDER_MARK, False
+    for chunk in chunks:
+        # A CR ends a line at once; an LF that comes with the next chunk belongs to it.
+        piece = chunk[1:] if after_return and chunk.startswith(b"\n") else chunk
+        after_return = chunk.endswith(b"\r")
+        for line in piece.splitlines(keepends=True):
+            begun.append(line)
+            if line.endswith((b"\n", b"\r")):
+                yield b"".join(begun).rstrip(b"\r\n").removeprefix(mark)
+                begun, mark = [], b""
 
-    headers: Final = {"content-type": EVENTS}
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def iter_text(self) -> Iterator[str]:
-        # utf-8-sig: the standard drops one leading byte order mark.
-        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+def _utf8(text: bytes, what: str) -> bytes:
+    """Return `text` if it is UTF-8: the JSON decoder does not look into what it skips."""
+    if not text.isascii():
         try:
-            for chunk in self._chunks:
-                if text := decoder.decode(chunk):
-                    yield text
+            text.decode()
         except UnicodeDecodeError:
-            raise ProtocolError("the event stream is not UTF-8") from None
-
-
-def _utf8(body: bytes) -> bytes:
-    """Return `body` if it is UTF-8: the JSON decoder does not look into what it skips."""
-    if not body.isascii():
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            raise ProtocolError("the answer is not UTF-8") from None
-    return body
+            raise ProtocolError(f"the {what} is not UTF-8") from None
+    return text

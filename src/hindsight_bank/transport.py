@@ -98,7 +98,9 @@ class Transport:
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.
 
-        A redirect that keeps method and body (307, 308) is followed within the origin; others are replies like any.
+        A redirect that keeps method and body (307, 308) is followed within the origin, and only to the same bank: to
+        our own path, with or without a slash at its end, or to that path behind a prefix, as a reverse proxy adds one.
+        One with a query, and any other, is a reply like any.
 
         Args:
             headers: What to send beside Host and Content-Length.
@@ -214,7 +216,7 @@ def _chunks(response: httpx.Response, exchange: Exchange) -> Iterator[bytes]:
 
 
 def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
-    """Return where a reply redirects a POST to, if it is to be followed: the body goes to no other origin."""
+    """Return where a reply redirects a POST to, if it is to be followed: to no other origin, and to no other bank."""
     location = reply.headers.get("location")
     if reply.status not in (307, 308) or location is None:
         return None
@@ -224,7 +226,10 @@ def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
         return None
     # raw_host: httpx decodes an international host, and stumbles over what only looks like one.
     same = (target.scheme, target.raw_host, target.port) == (url.scheme, url.raw_host, url.port)
-    return target if same and not target.userinfo and target != url else None
+    # Bytes as they are on the wire: what is spelt otherwise is not known to be the same bank.
+    plain = not target.userinfo and not target.query
+    ours = target.raw_path.rstrip(b"/").endswith(url.raw_path.rstrip(b"/"))
+    return target if same and plain and ours and target != url else None
 
 
 _quiet: Final = threading.local()
