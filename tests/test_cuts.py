@@ -74,9 +74,8 @@ def test_an_answer_cut_at_any_byte_is_whole_or_an_error(
     endpoint._ids = itertools.count(1000)  # ids of one length
     (whole, _) = script(Request(b"", encoded({"id": 1000}), 0))
     assert isinstance(whole, bytes)
-    # A JSON text is whole at the end of its body, an event with its blank line; where the end of the stream is an
-    # orderly one, half of the CRLF is enough.
-    needed = len(whole) if kind == JSON else whole.index(b"}\r\n\r\n") + (4 if framing == "close" else 5)
+    # A JSON text is whole at the end of its body, an event with its blank line, which the CR of a CRLF ends.
+    needed = len(whole) if kind == JSON else whole.index(b"}\r\n\r\n") + 4
     for at in range(len(whole) + 1):
         told = tried(endpoint)
         if isinstance(told, BankError):
