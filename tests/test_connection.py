@@ -22,6 +22,8 @@ from wire_server import (
     Move,
     Play,
     Request,
+    encoded,
+    error,
     http,
     over_and_over,
     tool_result,
@@ -35,6 +37,7 @@ from hindsight_bank import (
     IncompatibleServer,
     NotFoundError,
     ProtocolError,
+    RPCError,
     StatusError,
     UnreachableError,
 )
@@ -294,3 +297,31 @@ def test_waiting_for_another_threads_connecting_has_its_deadline(serve: Serve, o
         release.set()
         first.result()
     assert server.log == ["tools/list", "get_bank", "recall"]
+
+
+# -- a server that changes ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("again", [False, True])
+def test_a_call_whose_headers_do_not_fit_is_made_once_more_after_asking_for_the_tools(
+    again: bool, tool: str, serve: Serve, open_bank: OpenBank
+) -> None:
+    """MCP 2026-07-28, Streamable HTTP, "Server Validation": HeaderMismatch is a refusal; a write runs once at most."""
+    fake = Hindsight("modern")
+    bank = open_bank(server := serve(fake))
+    bank.connect()
+    refusal = http(encoded(error(-32020, "Header mismatch")), status=400)
+    plays = itertools.chain([refusal] * (1 + again), itertools.repeat(None))
+    fake.answers[tool] = lambda request: next(plays) if "arguments" in request.message["params"] else None
+    del server.requests[:]
+    if again:
+        with pytest.raises(RPCError) as caught:
+            calls(bank)[tool]()
+        assert caught.value.code == -32020
+        assert server.log.count(tool) <= 3
+    else:
+        calls(bank)[tool]()
+        assert server.log[:2] == [tool, "tools/list"]
+        assert server.log[-1] == tool
+    assert "initialize" not in server.log

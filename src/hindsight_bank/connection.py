@@ -4,6 +4,7 @@
   exists. Connecting never makes a bank.
 * A call that fails in a way that casts doubt on the connection retires it: it takes no new calls, what was learned from
   it is forgotten, and it closes when its last call in flight has ended. The next one is made only after a delay.
+* A call that is refused since its headers do not fit is made once more on a new link: the server may have changed.
 * A forked child starts anew, with locks of its own, and never ends its parent's session.
 """
 
@@ -30,12 +31,13 @@ from hindsight_bank.errors import (
     ClosedError,
     NotFoundError,
     ProtocolError,
+    RPCError,
     StatusError,
     UnreachableError,
 )
 from hindsight_bank.link import Link, verified
 from hindsight_bank.refusal import NO_ENDPOINT
-from hindsight_bank.session import Client
+from hindsight_bank.session import HEADER_MISMATCH, Client
 from hindsight_bank.toolset import SIX, Toolset
 from hindsight_bank.transport import Limits, Transport
 
@@ -114,7 +116,12 @@ class Connection:
                 self._backoff.succeeded()
             return answer
 
-        return self._on_link(deadline, work)
+        try:
+            return self._on_link(deadline, work)
+        except RPCError as error:
+            if not _is_outdated(error):
+                raise
+        return self._on_link(deadline, work)  # refused unread, so that a write may go out again
 
     def close(self) -> None:
         """Take no more calls; end the session when the last call in flight has ended."""
@@ -131,8 +138,11 @@ class Connection:
         try:
             return work(self._acquire(hold, deadline))
         except BankError as error:
-            if hold.link is not None and _casts_doubt(error):
-                self._fail(hold.link, error)
+            if hold.link is not None:
+                if _casts_doubt(error):
+                    self._fail(hold.link, error)
+                elif _is_outdated(error):
+                    self._retire(hold.link)
             raise
         except BaseException:
             _let_go(self._connecting)
@@ -264,6 +274,11 @@ def _casts_doubt(error: BankError) -> bool:
     if isinstance(error, StatusError):
         return error.status >= 500 or error.status == _TOO_MANY_REQUESTS  # noqa: PLR2004 - HTTP
     return isinstance(error, AnswerLostError | ProtocolError | AnswerError | UnreachableError)
+
+
+def _is_outdated(error: BankError) -> bool:
+    """Tell whether the server wants to be asked anew what it is like (MCP 2026-07-28, Streamable HTTP)."""
+    return isinstance(error, RPCError) and error.code == HEADER_MISMATCH
 
 
 @contextmanager
