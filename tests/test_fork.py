@@ -274,3 +274,31 @@ bank.close()
             used.setdefault(name, set()).add((request.connection, request.session))
     assert used["before"] == used["after"]
     assert not used["child"] & used["before"]
+
+
+def test_a_fork_while_another_thread_loads_a_module_harms_neither(serve: Serve) -> None:
+    """CPython, import: a module's lock that is held at fork stays held in the child."""
+    server = serve(echoing("modern"))
+    run(
+        server,
+        """
+from importlib.abc import MetaPathFinder
+
+begun = threading.Event()
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "hindsight_bank._generated.get_memory" and not begun.is_set():
+            begun.set()
+            time.sleep(0.5)
+
+sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=work, args=(bank, "parent"))
+thread.start()
+begun.wait()
+child = fork(lambda: (work(bank, "child"), bank.close()))
+end_of(child)
+thread.join()
+bank.close()
+""",
+    )

@@ -1,6 +1,5 @@
 """What judges JSON: the generated types, known at build time, and jsonschema for a schema known only at run time."""
 
-import importlib
 import itertools
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +8,8 @@ from types import ModuleType
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
+
+from hindsight_bank.loading import load
 
 # Enough to see what is wrong.
 _MOST_PROBLEMS: Final = 5
@@ -24,7 +25,7 @@ _ENDLESS: Final = {"pattern", "patternProperties", "uniqueItems", "unevaluatedIt
 @cache
 def types_of(tool: str) -> ModuleType:
     """Return the generated module of a tool, loaded when the tool is first used."""
-    return importlib.import_module(f"hindsight_bank._generated.{tool}")
+    return load(f"hindsight_bank._generated.{tool}")
 
 
 def problem(error: msgspec.ValidationError, shape: Any = None) -> str:

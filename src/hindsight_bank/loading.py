@@ -1,0 +1,48 @@
+"""Modules loaded at first use, across a fork.
+
+A thread that is importing holds a lock of CPython's, one a module. A child forked meanwhile inherits it held, by a
+thread that it does not have, and hangs when it needs that module. So a fork waits until no module of ours is being
+loaded; not for ever, since what is being loaded may itself wait for the thread that forks.
+"""
+
+import importlib
+import os
+import threading
+from types import ModuleType
+from typing import Final
+
+_PATIENCE: Final = 5.0  # seconds
+
+
+class _Gate:
+    """One thread loads, or one forks."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._passed = False
+
+    def before_fork(self) -> None:
+        self._passed = self.lock.acquire(timeout=_PATIENCE)
+
+    def after_in_parent(self) -> None:
+        if self._passed:
+            self.lock.release()
+
+    def after_in_child(self) -> None:
+        if self._passed:
+            self.lock.release()
+        else:
+            self.lock = threading.RLock()
+
+
+_gate: Final = _Gate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_gate.before_fork, after_in_parent=_gate.after_in_parent, after_in_child=_gate.after_in_child
+    )
+
+
+def load(name: str) -> ModuleType:
+    """Return the module of that full name."""
+    with _gate.lock:
+        return importlib.import_module(name)
