@@ -53,7 +53,7 @@ class Refusal:
         if status in (401, 403):
             return UnauthorizedError(
                 f"HTTP {status}: the server wants {'another' if censor.keyed else 'an'} API key{says};"
-                " pass Bank(..., api_key=...), for example with stored_key(server_url, bank_id)",
+                " pass it as api_key=..., for example from stored_key(server_url, bank_id)",
                 status=status,
             )
         transient = status == 429 or status >= 500  # noqa: PLR2004 - HTTP
