@@ -13,9 +13,9 @@ MOST = int(os.environ.get("BOMB_BYTES", "4194304"))
 PIECE = 2**16
 
 
-def filled(before: bytes, unit: bytes, after: bytes) -> bytes:
+def filled(before: bytes, unit: bytes, after: bytes, most: int = MOST) -> bytes:
     """Return an answer of all but the largest size, made of one unit again and again."""
-    return before + unit * ((MOST - 4096 - len(before) - len(after)) // len(unit)) + after
+    return before + unit * ((most - 4096 - len(before) - len(after)) // len(unit)) + after
 
 
 def endless(head: bytes, unit: bytes) -> Iterator[Step]:
@@ -25,16 +25,18 @@ def endless(head: bytes, unit: bytes) -> Iterator[Step]:
         yield unit * (PIECE // len(unit))
 
 
-def envelope(request: Request, member: bytes, unit: bytes, after: bytes) -> bytes:
+def envelope(request: Request, member: bytes, unit: bytes, after: bytes, most: int = MOST) -> bytes:
     """Return a message with one member that is nothing but a unit again and again."""
     start = b'{"jsonrpc":"2.0","id":%d,%s' % (request.id, member)
-    return filled(start, unit, after + b"}")
+    return filled(start, unit, after + b"}", most)
 
 
 def stream(body: bytes) -> bytes:
     return http(b"data: " + body + b"\n\n", EVENTS)
 
 
+# Not so dense that it is refused for its weight.
+LIGHT = b'"a text that is long enough to pass",[],'
 FACTS = b'"result":{"content":[],"structuredContent":{"results":[],"entities":null,"chunks":null,"source_facts":null,'
 RECALL: dict[str, Callable[[Request], Play]] = {
     "endless line": lambda _: endless(b"data: ", b"x"),
@@ -55,11 +57,11 @@ RECALL: dict[str, Callable[[Request], Play]] = {
     "short texts in the answer": lambda request: http(envelope(request, FACTS + b'"trace":{"x":[', b'"ab",', b"0]}}}")),
     "data of an error": lambda request: http(envelope(request, b'"error":{"code":-1,"data":[', b"[],", b"0]}")),
     "data of an error, less dense": lambda request: http(
-        envelope(request, b'"error":{"code":-1,"data":[', b'"a long enough text",[],', b"0]}")
+        envelope(request, b'"error":{"code":-1,"data":[', LIGHT, b"0]}")
     ),
     "a message of an error": lambda request: http(envelope(request, b'"error":{"code":-1,"message":"', b"x", b'"}')),
     "an error in band": lambda request: http(
-        envelope(request, b'"result":{"structuredContent":{"error":[', b'"a long enough text",[],', b"0]}}")
+        envelope(request, b'"result":{"structuredContent":{"error":[', LIGHT, b"0]}}")
     ),
     "one text": lambda request: http(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
     "one text, as an event": lambda request: stream(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
@@ -68,28 +70,31 @@ RECALL: dict[str, Callable[[Request], Play]] = {
     ),
     "an id": lambda _: http(filled(b'{"jsonrpc":"2.0","result":{},"id":"', b"x", b'"}')),
     "content": lambda request: http(
-        envelope(request, b'"result":{"content":[', b'{"type":"text","text":""},', b'{}],"isError":true}')
+        envelope(
+            request, b'"result":{"content":[', b'{"type":"text","text":"a text that is long"},', b'{}],"isError":true}'
+        )
     ),
     "a batch": lambda _: http(filled(b"[", b'{"jsonrpc":"2.0","method":"n"},', b"{}]")),
     "gzip": lambda _: http(gzip.compress(bytes(MOST)), headers={"content-encoding": "gzip"}),
     "a refusal": lambda _: http(filled(b'{"error":[', b"[],", b"0]}"), status=400),
 }
 LIST: dict[str, Callable[[Request], Play]] = {
-    "tools": lambda request: http(envelope(request, b'"result":{"tools":[', b'{"name":""},', b'{"name":""}]}')),
+    "tools": lambda request: http(
+        envelope(request, b'"result":{"tools":[', b'{"name":"a name that is long enough"},', b'{"name":""}]}')
+    ),
     "tools, many pages": lambda request: http(
         envelope(
             request,
             b'"result":{"nextCursor":"%d","tools":[' % request.id,
-            b'{"name":"x","inputSchema":{}},',
+            b'{"name":"recall","inputSchema":{"description":"a text that is long enough"}},',
             b'{"name":""}]}',
+            MOST // 16,
         )
     ),
     "a large schema": lambda request: http(
         envelope(request, b'"result":{"tools":[{"name":"recall","inputSchema":{"x":"', b"x", b'"}}]}')
     ),
-    "meta": lambda request: http(
-        envelope(request, b'"result":{"tools":[],"_meta":{"x":[', b'"a long enough text",[],', b"0]}}")
-    ),
+    "meta": lambda request: http(envelope(request, b'"result":{"tools":[],"_meta":{"x":[', LIGHT, b"0]}}")),
 }
 BOMBS = [*RECALL, *LIST]
 

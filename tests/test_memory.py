@@ -24,15 +24,15 @@ ENDS = {
     "one text, as an event": ["a result"],
     "one text with an emoji": ["a result"],
     "content": ["ToolError: "],
-    "data of an error, less dense": ["RPCError: ", "ProtocolError: "],
+    "data of an error, less dense": ["RPCError: "],
     "a message of an error": ["RPCError: "],
-    "an error in band": ["ToolError: ", "ProtocolError: "],
+    "an error in band": ["ToolError: "],
     "an id": ["AnswerLostError: "],
-    "a refusal": ["StatusError: "],
+    "a refusal": ["StatusError: ", "RPCError: "],
+    "a large schema": ["IncompatibleServer: "],
     "tools": ["IncompatibleServer: "],
     "tools, many pages": ["IncompatibleServer: "],
-    "meta": ["IncompatibleServer: ", "ProtocolError: "],
-    "a batch": ["ProtocolError: "],
+    "meta": ["IncompatibleServer: "],
 }
 
 
