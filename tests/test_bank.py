@@ -309,7 +309,10 @@ def test_arguments_are_judged_before_any_io() -> None:
 def test_a_bank_can_do_what_is_written_here_and_nothing_else() -> None:
     """Ours: six tools, six methods; what deletes, clears or rewrites has no method."""
     assert [name for name in dir(Bank) if not name.startswith("_")] == sorted(
-        [*ANSWERS, "bank_id", "close", "connect", "health", "iter_memories", "server_url"]
+        [
+            *(*ANSWERS, "iter_memories", "health", "connect", "close", "bank_id", "server_url"),
+            *("from_binding", "from_environment"),
+        ]
     )
     bank = Bank("http://LOCALHOST:80/", "alice")
     assert all(name.startswith("_") for name in vars(bank))
