@@ -1,10 +1,12 @@
 """The command line on a bank: connect, status, recall, reflect, browse, disconnect."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import threading
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from command_line import COMMAND, FACT, HOSTILE, ID, ITEM, Run, bound, pages
 from wire_server import ANSWERS, MEMORY, Hindsight, Move, WireServer, tool_result
 
 from hindsight_bank import Binding
+from hindsight_bank.cli import browsing, endings
 
 Start = Callable[..., WireServer]
 
@@ -365,6 +368,31 @@ def test_bash_reads_its_script() -> None:
     script = f'eval "$({COMMAND[0]} -m hindsight_bank completion bash)"; complete -p hindsight-bank'
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)  # noqa: S607
     assert "hindsight-bank" in ran.stdout
+
+
+def test_pages_open_on_the_connected_bank_in_a_terminal_only(
+    start_bank: Start, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: a full screen in a pipe is none; without textual, the extra is named."""
+    server = bound(start_bank())
+    ran = run("pages")
+    assert (ran.code, ran.err) == (
+        2,
+        "hindsight-bank: pages need a terminal; in a pipe, hindsight-bank memories lists\n",
+    )
+    shown: list[str] = []
+    monkeypatch.setattr("hindsight_bank.pages.run", lambda bank: shown.append(bank.server_url))
+    monkeypatch.setattr("sys.stdin", _Terminal())
+    monkeypatch.setattr("sys.stdout", _Terminal())
+    browsing.pages(Namespace(server=None, binding=None, timeout=None))
+    assert shown == [server.url]
+    code, sentence = endings.ending(ModuleNotFoundError(name="textual"))
+    assert (code, sentence) == (9, "the package textual is missing; pip install 'hindsight-bank[pages]'")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def test_the_binding_saved_is_the_one_loaded_by_programs(start_bank: Start, run: Run) -> None:

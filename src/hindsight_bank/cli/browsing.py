@@ -1,11 +1,11 @@
-"""The commands `memories`, `memory` and `bank`."""
+"""The commands `memories`, `memory`, `bank` and `pages`."""
 
 import sys
 from argparse import Namespace
 from itertools import islice
 from typing import Any, Final
 
-from hindsight_bank import Bank
+from hindsight_bank import Bank, SettingsError
 from hindsight_bank.cli import output, views
 from hindsight_bank.cli.opening import chosen, opened
 from hindsight_bank.cli.screen import Screen
@@ -42,6 +42,16 @@ def bank(args: Namespace) -> None:
         output.document(profile)
     else:
         views.bank(Screen(), profile)
+
+
+def pages(args: Namespace) -> None:
+    """Browse in the whole terminal."""
+    from hindsight_bank.pages import run  # noqa: PLC0415 - another extra
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SettingsError("pages need a terminal; in a pipe, hindsight-bank memories lists")
+    with opened(chosen(args), timeout=args.timeout) as (bank, _):
+        run(bank)
 
 
 def _page(bank: Bank, filters: dict[str, Any], args: Namespace) -> None:

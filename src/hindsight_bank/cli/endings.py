@@ -47,6 +47,7 @@ def ending(error: Exception) -> tuple[int, str]:
         what = "there is no such bank: check its name; with --new-bank, the first retain makes it"
     elif isinstance(error, ModuleNotFoundError):
         what = f"the package {error.name} is missing"
+        advice = advice.replace("cli", "pages") if error.name == "textual" else advice
     elif isinstance(error, OSError) and not isinstance(error, errors.BankError):
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
     return code, f"{what}; {advice}" if advice else what

@@ -143,6 +143,8 @@ def _browsing(commands: Any) -> None:
     memory = _command(commands, "browsing", "memory", "show one memory", *groups)
     memory.add_argument("id", metavar="ID")
     _command(commands, "browsing", "bank", "show the bank's profile", *groups)
+    about = "Browse the bank in the whole terminal: list, filter, search, read. Nothing is changed."
+    _command(commands, "browsing", "pages", "browse in the whole terminal", "bank", "file", "call", about=about)
 
 
 def _others(commands: Any) -> None:
