@@ -76,13 +76,16 @@ class Reply:
         """
         data, kind, event_id = bytearray(), b"", b""
         for line in _lines(self._counted()):
+            if not line:
+                if event_id:
+                    self.event_id = event_id.decode()
+                if data or kind:
+                    yield kind, bytes(memoryview(data)[:-1])
+                    data, kind = bytearray(), b""
+                continue
             name, _, value = _utf8(line, "event stream").partition(b":")
             value = value.removeprefix(b" ")
-            if not line:
-                self.event_id = event_id.decode()
-                yield kind, bytes(memoryview(data)[:-1])
-                data, kind = bytearray(), b""
-            elif name == b"data":
+            if name == b"data":
                 data += value
                 data += b"\n"
             elif name == b"event":
