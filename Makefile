@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check live kill fuzz conformance record codegen format build clean
+.PHONY: demo test check live kill fuzz conformance bench record codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
 	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
@@ -32,6 +32,9 @@ fuzz: $(INSTALLED)  ## look for what breaks framing, messages, results and setti
 conformance: $(INSTALLED)  ## the official MCP suite against our transport and endpoint; npm fetches the suite
 	$(BIN)/python tests/conformance.py
 
+bench: $(INSTALLED)  ## what a call, a start and an import cost beside raw httpx and other clients (BENCH="--full --page")
+	$(BIN)/python -m bench $(BENCH)
+
 record: $(INSTALLED)  ## record every cassette again, from real servers started here
 	PYTHONPATH=tests $(BIN)/python -m record
 
@@ -48,7 +51,7 @@ build: $(INSTALLED)  ## the wheel and the sdist, in dist/
 
 clean:
 	-$(BIN)/python -m harness stop
-	rm -rf .venv .server .conformance dist build
+	rm -rf .venv .server .bench .conformance dist build
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
