@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from hindsight_bank._generated.recall import Chunk, Entity, EntityObservation, RecallResult
     from hindsight_bank._generated.reflect import BasedOn, LLMCall, ReflectResult, ToolCall, Usage
     from hindsight_bank._generated.retain import RetainReceipt
-    from hindsight_bank.bank import Bank, Health
+    from hindsight_bank.bank import Bank
     from hindsight_bank.binding import Binding
     from hindsight_bank.credentials import forget_key, store_key, stored_key
     from hindsight_bank.generations.agents import AgentBank
     from hindsight_bank.generations.put_search import PutSearchBank
+    from hindsight_bank.link import Health
     from hindsight_bank.plain import to_dict
 
 __all__ = [
@@ -114,7 +115,7 @@ _ROOMS = {
     "AgentBank": "generations.agents",
     "Bank": "bank",
     "Binding": "binding",
-    "Health": "bank",
+    "Health": "link",
     "PutSearchBank": "generations.put_search",
     "forget_key": "credentials",
     "store_key": "credentials",

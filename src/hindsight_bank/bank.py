@@ -2,35 +2,30 @@
 
 import math
 import os
-import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
-from attrs import frozen
-
-from hindsight_bank import answers, arguments
-from hindsight_bank.backoff import Manner
-from hindsight_bank.binding import Binding, canonical_origin, check_bank_id
-from hindsight_bank.connection import Connection, Options
-from hindsight_bank.credentials import check_key
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import ArgumentsError, ProtocolError, SettingsError
-from hindsight_bank.session import Client
-from hindsight_bank.shown import Shown
-from hindsight_bank.transport import Limits, check_proxy
 from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
+    import ssl
+    from datetime import datetime
+    from types import TracebackType
+
     from hindsight_bank._generated.get_bank import BankProfile
     from hindsight_bank._generated.get_memory import Memory
     from hindsight_bank._generated.list_memories import MemoryItem, MemoryPage
     from hindsight_bank._generated.recall import RecallResult
     from hindsight_bank._generated.reflect import ReflectResult
     from hindsight_bank._generated.retain import RetainReceipt
+    from hindsight_bank.backoff import Manner
+    from hindsight_bank.binding import Binding
+    from hindsight_bank.connection import Options
+    from hindsight_bank.link import Health
 
 Budget = Literal["low", "mid", "high"]
 UpdateMode = Literal["replace", "append"]
@@ -50,27 +45,10 @@ class BankOptions(TypedDict, total=False):
     connect_timeout: float
     max_request_bytes: int
     max_response_bytes: int
-    backoff: Manner
+    backoff: "Manner"
     allow_new_bank: bool
-    ssl_context: ssl.SSLContext | None
+    ssl_context: "ssl.SSLContext | None"
     proxy: str | None
-
-
-@frozen(kw_only=True)
-class Health(Shown):
-    """What `Bank.health` found.
-
-    Attributes:
-        bank: The bank's profile.
-        seconds: How long the server took to send it.
-        server: The server's name and version as it reports them; up to Hindsight 0.5.4 the version is its framework's.
-        protocol: The MCP revision in use, for example ``"2026-07-28"``.
-    """
-
-    bank: "BankProfile"
-    seconds: float
-    server: str
-    protocol: str
 
 
 class Bank:
@@ -120,12 +98,15 @@ class Bank:
         connect_timeout: float = 10.0,
         max_request_bytes: int = 4 * 2**20,
         max_response_bytes: int = 32 * 2**20,
-        backoff: Manner = "wait",
+        backoff: "Manner" = "wait",
         allow_new_bank: bool = False,
-        ssl_context: ssl.SSLContext | None = None,
+        ssl_context: "ssl.SSLContext | None" = None,
         proxy: str | None = None,
     ) -> None:
-        self._binding = Binding(server_url, bank_id)
+        # What a bank talks with loads with the first one: httpx, msgspec and attrs take longer than all else together.
+        from hindsight_bank import binding, connection  # noqa: PLC0415
+
+        self._binding = binding.Binding(server_url, bank_id)
         self._timeout = None if timeout is None else seconds(timeout, math.inf)
         options = checked_options(
             api_key=api_key,
@@ -137,13 +118,13 @@ class Bank:
             ssl_context=ssl_context,
             proxy=proxy,
         )
-        self._connection = Connection(self._binding, options)
+        self._connection = connection.Connection(self._binding, options)
 
     @classmethod
     @discreet
     def from_binding(
         cls,
-        binding: Binding | str | os.PathLike[str] | None = None,
+        binding: "Binding | str | os.PathLike[str] | None" = None,
         *,
         api_key: str | None = None,
         **options: Unpack[BankOptions],
@@ -163,6 +144,8 @@ class Bank:
             SettingsError: There is no binding, or others may have written it, or an option breaks its rule.
             CredentialsError: The key cannot be a key.
         """
+        from hindsight_bank.binding import Binding  # noqa: PLC0415 - as in the constructor
+
         if not isinstance(binding, Binding):
             binding = Binding.load(binding)
         return cls(binding.server_url, binding.bank_id, api_key=api_key, **options)
@@ -182,6 +165,9 @@ class Bank:
             SettingsError: The URL or the bank id is missing or breaks its rule, or an option does.
             CredentialsError: The key cannot be a key; an empty one cannot.
         """
+        from hindsight_bank.binding import canonical_origin, check_bank_id  # noqa: PLC0415 - as in the constructor
+        from hindsight_bank.credentials import check_key  # noqa: PLC0415 - as above
+
         key = check_key(os.environ.get("HINDSIGHT_API_KEY"), "HINDSIGHT_API_KEY")
         server_url = _variable("HINDSIGHT_API_URL", canonical_origin)
         return cls(server_url, _variable("HINDSIGHT_BANK_ID", check_bank_id), api_key=key, **options)
@@ -204,7 +190,7 @@ class Bank:
         content: str,
         *,
         context: str | None = None,
-        timestamp: datetime | str | None = None,
+        timestamp: "datetime | str | None" = None,
         tags: Sequence[str] | None = None,
         metadata: Mapping[str, str] | None = None,
         document_id: str | None = None,
@@ -251,7 +237,7 @@ class Bank:
         tags: Sequence[str] | None = None,
         tags_match: TagsMatch | None = None,
         tag_groups: Sequence[Mapping[str, Any]] | None = None,
-        query_timestamp: datetime | str | None = None,
+        query_timestamp: "datetime | str | None" = None,
         min_scores: Mapping[str, Any] | None = None,
         temporal_window: Mapping[str, Any] | None = None,
         include_chunks: bool | None = None,
@@ -336,10 +322,10 @@ class Bank:
             AnswerError: ``structured_output`` breaks `response_schema`.
         """
         if response_schema is not None:
-            response_schema = arguments.response_schema(response_schema)
+            response_schema = _judged(response_schema)
         result = cast("ReflectResult", self._call("reflect", timeout, locals()))
         if response_schema is not None and result.structured_output is not None:
-            answers.conform(result.structured_output, response_schema)
+            _conform(result.structured_output, response_schema)
         return result
 
     @discreet
@@ -460,7 +446,7 @@ class Bank:
         return iter(discreet(lambda: next(items, None)), None)
 
     @discreet
-    def health(self, *, timeout: float | None = None) -> Health:
+    def health(self, *, timeout: float | None = None) -> "Health":
         """Fetch the bank's profile and tell how long it took, and what server and protocol answered.
 
         Args:
@@ -469,6 +455,8 @@ class Bank:
         Returns:
             What was found.
         """
+        from hindsight_bank.link import Health  # noqa: PLC0415 - loaded with the first bank
+
         deadline = self._deadline("health", timeout)
         link = self._connection.open(deadline)
         began = time.perf_counter()
@@ -506,7 +494,7 @@ class Bank:
         return self.connect()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
     ) -> None:
         self.close()
 
@@ -531,25 +519,27 @@ def checked_options(
     connect_timeout: float,
     max_request_bytes: int,
     max_response_bytes: int,
-    backoff: Manner,
-    ssl_context: ssl.SSLContext | None,
+    backoff: "Manner",
+    ssl_context: "ssl.SSLContext | None",
     proxy: str | None,
     allow_new_bank: bool = False,
-) -> Options:
+) -> "Options":
     """Return how to connect, or raise `SettingsError` or `CredentialsError` with the rule that is broken."""
+    from hindsight_bank import connection, credentials, session, transport  # noqa: PLC0415 - with the first bank
+
     if backoff not in ("wait", "raise"):
         raise SettingsError("backoff is 'wait' or 'raise'")
-    limits = Limits(
+    limits = transport.Limits(
         connect=seconds(connect_timeout, math.inf),
         request=_positive("max_request_bytes", max_request_bytes),
         response=_positive("max_response_bytes", max_response_bytes),
     )
-    return Options(
-        key=check_key(api_key, "api_key"),
-        client=Client("hindsight-bank", __version__),
+    return connection.Options(
+        key=credentials.check_key(api_key, "api_key"),
+        client=session.Client("hindsight-bank", __version__),
         limits=limits,
         ssl_context=ssl_context,
-        proxy=check_proxy(proxy),
+        proxy=transport.check_proxy(proxy),
         backoff=backoff,
         allow_new_bank=allow_new_bank,
     )
@@ -578,3 +568,15 @@ def _positive(name: str, value: int, error: type[SettingsError | ArgumentsError]
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise error(f"{name} is a whole number, at least 1")
     return value
+
+
+def _judged(response_schema: Mapping[str, Any]) -> dict[str, Any]:
+    from hindsight_bank import arguments  # noqa: PLC0415 - loaded with the first bank
+
+    return arguments.response_schema(response_schema)
+
+
+def _conform(structured_output: Any, response_schema: Mapping[str, Any]) -> None:
+    from hindsight_bank import answers  # noqa: PLC0415 - loaded with the first bank
+
+    answers.conform(structured_output, response_schema)

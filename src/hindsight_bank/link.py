@@ -1,9 +1,10 @@
 """A verified connection: its server has all the tools, and the bank exists."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from attrs import frozen
 from msgspec import Raw
 
 from hindsight_bank import arguments, jsonrpc
@@ -12,7 +13,11 @@ from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import IncompatibleServer, NotFoundError
 from hindsight_bank.session import SERVER_INFO, server_label
+from hindsight_bank.shown import Shown
 from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
+
+if TYPE_CHECKING:
+    from hindsight_bank._generated.get_bank import BankProfile
 
 # Arguments that are no memories and ask for none: a sentence that names them helps.
 _WORDS: Final = {"bank_id", "agent_id", "memory_id", "type", "types", "budget", "tags_match", "strategy", "update_mode"}
@@ -44,6 +49,23 @@ class _Page(msgspec.Struct):
             return server_label(msgspec.json.decode(text))
         except (msgspec.DecodeError, RecursionError):
             return ""
+
+
+@frozen(kw_only=True)
+class Health(Shown):
+    """What `Bank.health` found.
+
+    Attributes:
+        bank: The bank's profile.
+        seconds: How long the server took to send it.
+        server: The server's name and version as it reports them; up to Hindsight 0.5.4 the version is its framework's.
+        protocol: The MCP revision in use, for example ``"2026-07-28"``.
+    """
+
+    bank: "BankProfile"
+    seconds: float
+    server: str
+    protocol: str
 
 
 class Link:
