@@ -59,17 +59,19 @@ with Hindsight("{url}") as client:
 
 def imports(scale: int) -> dict[str, dict[str, float]]:
     """Return the seconds of processes that only import, best and median; ``http.client`` stands for none at all."""
-    return _timed(IMPORTS, 9 * scale)
+    print("imports", file=sys.stderr)
+    return _timed(IMPORTS, 5 * scale)
 
 
 def cold(url: str, scale: int) -> dict[str, dict[str, dict[str, float]]]:
     """Return the seconds of scripts that recall once, by generation."""
     tables = {}
     for generation in ("modern", "legacy"):
+        print(f"cold starts, {generation}", file=sys.stderr)
         place = {"url": url, "bank": bank(generation, 1024), "generation": generation}
         scripts = {name: script.format(**place, options="") for name, script in COLD.items()}
         scripts["httpx, no certificates"] = _RAW.format(**place, options="verify=False")
-        tables[generation] = _timed(scripts, 7 * scale)
+        tables[generation] = _timed(scripts, 3 * scale)
     return tables
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from bench.peers import SYNCHRONOUS, Recall
 
 _CLIENTS: Final = ("hindsight-bank", "hindsight-client", "mcp portal")
-_SECONDS: Final = 20
+_SECONDS: Final = 10
 _inherited: list[Recall] = []
 
 
