@@ -90,7 +90,7 @@ class CredentialsError(BankError):
     """There is no usable key store, or the key cannot be used.
 
     Attributes:
-        source: Where the key came from, for example ``"api_key"``.
+        source: Where the key came from, for example ``"api_key"``; empty if there is none.
     """
 
     def __init__(self, message: str, *, source: str = "") -> None:

@@ -252,14 +252,14 @@ def translated(exchange: Exchange) -> Iterator[None]:
     """Turn httpx's exceptions into ours, and what should not come from below, with what is known of the exchange."""
     try:
         yield
-    except (BankError, MemoryError, RecursionError):
+    except RecursionError:
         raise
     except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
         if isinstance(error, httpx.ProtocolError):
             error.args = ()  # it quotes the bytes that could not be read
         error.__cause__ = error.__context__ = None
         raise _translate(error, exchange) from error.with_traceback(None)
-    except Exception as error:  # noqa: BLE001 - an assertion of httpcore's, what h11 refuses to send; it may quote keys
+    except (AssertionError, RuntimeError) as error:  # of httpcore's own; anything else is no fault of the connection
         raise _broken(type(error), exchange) from None
 
 

@@ -5,10 +5,10 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any
 
-from hindsight_bank import Binding, NotFoundError, SettingsError
+from hindsight_bank import Binding, CredentialsError, NotFoundError, SettingsError
 from hindsight_bank.cli import output
 from hindsight_bank.cli.keys import keep_key, read_key
-from hindsight_bank.cli.opening import KeyMissing, chosen, opened
+from hindsight_bank.cli.opening import chosen, opened
 from hindsight_bank.cli.screen import Screen
 
 
@@ -20,8 +20,8 @@ def connect(args: Namespace) -> None:
         before = Binding.load(args.binding)
     try:
         found = _found(binding, args, new_bank=args.new_bank)
-    except KeyMissing:
-        if not sys.stdin.isatty():
+    except CredentialsError as error:
+        if error.source or not sys.stdin.isatty():  # without a source there is no key
             raise
         keep_key(binding, read_key(binding), args.timeout)
         found = _found(binding, args, new_bank=args.new_bank)

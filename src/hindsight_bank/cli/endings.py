@@ -28,7 +28,7 @@ _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.StatusError, 7, f"is this a Hindsight server? if so, {_LOG}"),
     (errors.RPCError, 7, _LOG),
     (errors.ToolError, 7, _LOG),
-    (errors.IncompatibleServer, 8, "use another server"),
+    (errors.IncompatibleServer, 8, ""),
     (errors.ProtocolError, 8, f"is this a Hindsight server? if so, {_REPORT}"),
     (errors.AnswerError, 8, _REPORT),
     (ModuleNotFoundError, 9, "pip install 'hindsight-bank[cli]'"),

@@ -16,10 +16,6 @@ _UNAUTHORIZED: Final = 401
 Source = Literal["none", "environment", "key store"]
 
 
-class KeyMissing(CredentialsError):  # noqa: N818 - names what was met
-    """The server wants a key and there is none."""
-
-
 def chosen(args: Namespace) -> Binding:
     """Return the bank that the options name, else the one of the binding."""
     if args.server is not None:
@@ -61,11 +57,10 @@ def bank_with(binding: Binding, key: str | None, source: str, timeout: float | N
 
 
 def _stored(binding: Binding) -> str:
-    """Return the stored key, or say that there is none."""
+    """Return the stored key, or say that there is none: an error of no source."""
     if (key := stored_key(binding.server_url, binding.bank_id)) is None:
-        raise KeyMissing(
+        raise CredentialsError(
             f"the server wants an API key, and the key store holds none for {binding.bank_id} (or is switched off):"
-            f" hindsight-bank login stores one; or set {KEY_VARIABLE}; or pass Bank(..., api_key=...) in Python",
-            source="key store",
+            f" hindsight-bank login stores one; or set {KEY_VARIABLE}; or pass Bank(..., api_key=...) in Python"
         )
     return key
