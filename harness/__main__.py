@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.processes import HarnessError, say
-from harness.server import LLMS, PROTOCOLS, VERSION, Options, Server, create_bank
+from harness.server import DEPENDENCIES, LLMS, PROTOCOLS, VERSION, Options, Server, create_bank
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -95,7 +95,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _options(arguments: argparse.Namespace) -> Options:
     env = dict(setting.partition("=")[::2] for setting in arguments.env)
-    return Options(arguments.version, arguments.protocol, arguments.llm, arguments.port, env)
+    return Options(arguments.version, arguments.protocol, arguments.dependencies, arguments.llm, arguments.port, env)
 
 
 def _setting(text: str) -> str:
@@ -120,6 +120,12 @@ def _parser() -> argparse.ArgumentParser:
     starting = argparse.ArgumentParser(add_help=False)
     starting.add_argument("--version", default=VERSION, help="Hindsight's version (%(default)s)")
     starting.add_argument("--protocol", choices=PROTOCOLS, default="modern", help="legacy: MCP of 2025 only")
+    starting.add_argument(
+        "--dependencies",
+        choices=DEPENDENCIES,
+        default="now",
+        help="then: of the day the version came out (%(default)s)",
+    )
     starting.add_argument(
         "--llm", choices=LLMS, default="stub", help="stub: ours; mock: the server's own (%(default)s)"
     )

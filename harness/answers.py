@@ -134,12 +134,13 @@ def _fact(clause: str) -> Json:
 # Consolidate: observations over facts
 
 _LONGEST_OBSERVATION = 240  # characters; a subject with more to say gets another observation
-_FACT = re.compile(r"^\s*\[([0-9a-f-]{36})\] (.+?)(?: \((?:occurred|mentioned)_[^()]*\))?$", re.MULTILINE)
+_FACTS_HEADING = re.compile(r"^\W*new facts\W*$", re.IGNORECASE | re.MULTILINE)
+_FACT = re.compile(r"^\s*\[([0-9a-f-]{36})\] (.+?)(?: [(|] ?(?:occurred|mentioned)_.*)?$", re.MULTILINE)
 
 
 def consolidate(prompt: str) -> Json:
     """Join the new facts of each subject into an observation: an existing one while it has room, else a new one."""
-    after_heading = re.split("new facts", prompt, flags=re.IGNORECASE)[-1]
+    after_heading = _FACTS_HEADING.split(prompt)[-1]
     facts_part, observations_part = re.split("existing observations|$", after_heading, maxsplit=1, flags=re.IGNORECASE)
     observations = first_json(observations_part, "[") or []
     facts = sorted(((_subject(text), text, key) for key, text in _FACT.findall(facts_part)), key=itemgetter(0))

@@ -26,6 +26,8 @@ class Handler(BaseHTTPRequestHandler):
     """POST /v1/embeddings and POST /v1/chat/completions."""
 
     protocol_version = "HTTP/1.1"
+    refusing: Path
+    """While there is this file, the language model refuses to serve, which callers take for final."""
 
     def do_POST(self) -> None:
         """Answer one request."""
@@ -33,6 +35,8 @@ class Handler(BaseHTTPRequestHandler):
         match self.path:
             case "/v1/embeddings":
                 self._send(embeddings(request))
+            case "/v1/chat/completions" if self.refusing.exists():
+                self._send({"error": {"message": "This model is not for you."}}, status=403)
             case "/v1/chat/completions":
                 self._send(chat_completion(request))
             case _:
@@ -41,9 +45,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name for it
         """Keep quiet about requests; the traceback of a failure still reaches standard error."""
 
-    def _send(self, answer: Json) -> None:
+    def _send(self, answer: Json, status: int = 200) -> None:
         body = json.dumps(answer).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -156,6 +160,7 @@ def _usage(prompt: str, completion: str) -> Json:
 
 
 if __name__ == "__main__":
+    Handler.refusing = Path(sys.argv[1]).with_suffix(".refusing")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Path(sys.argv[1]).write_text(str(server.server_port), encoding="utf-8")
     server.serve_forever()

