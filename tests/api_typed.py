@@ -199,7 +199,7 @@ assert_type(memories, Iterator[MemoryItem])
 for item in memories:
     assert_type((item.id, item.entities, item.proof_count), tuple[str, str, int])
     assert_type(item.updated_at, datetime | None)
-    assert_type(item.metadata, dict[str, Any])
+    assert_type(item.metadata, dict[str, Any] | None)
 
 memory = bank.get_memory("959daf67-4474-4f04-ac2f-4e978e1f66c5", timeout=1)
 assert_type(memory, Memory)

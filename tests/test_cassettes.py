@@ -124,6 +124,7 @@ ITEM = MemoryItem(
     consolidated_at=RECORDED,
     state="valid",
     updated_at=RECORDED,
+    source_memory_ids=(),
 )
 MEMORY = Memory(
     id=TEA.id,
@@ -300,7 +301,9 @@ def test_get_observation() -> None:
         document_id=None,
         chunk_id=None,
         tags=("user:alice",),
+        metadata={},
         state="valid",
+        history=(),
         source_memory_ids=memory.source_memory_ids,
         source_memories=tuple(
             SourceMemory(

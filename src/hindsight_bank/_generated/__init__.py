@@ -17,8 +17,8 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     rules/reflect.json  sha256:df82528b2e5475c4772ae3efcfcfe8375673fa4edb66bff15eb28256a7c73a53
     rules/retain.json  sha256:0636a1a199b8022e8cec822ad1e56d4d7699c70a01bd25283a093dfcab11ec4f
     tools/get_bank.json  sha256:a304384833234c885dd99db62ebcbcd7df64718ced512e0a358f8a762af35867
-    tools/get_memory.json  sha256:0f11e7d0b7b51409a3db11a2c5d60f7e4777949ff3dc2f5fb585a9f5ce867acc
-    tools/list_memories.json  sha256:8ad5de7b74244c920bd45a473ea656b9d422ee648fc1e8a0d0eadd69bc949e37
+    tools/get_memory.json  sha256:b14746719ff244536615caa3c7b6a1dd2923f4b11728dd891811a376af251c7e
+    tools/list_memories.json  sha256:b34079c739ca2df225f185c25f3a075f5c31e3f308f694df5245581de4d0bf9b
     tools/recall.json  sha256:e3091a3f8515d9a6c8700a320ccedfd232a0f6a43efd9035ce384656fcc1f8c7
     tools/reflect.json  sha256:e0cb0c0b1b5317b863963122d9665b12f3766c8fca6838d1bbf3766a3d6bb588
     tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56

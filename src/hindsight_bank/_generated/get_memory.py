@@ -2,7 +2,7 @@
 
 Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
-    tools/get_memory.json  sha256:0f11e7d0b7b51409a3db11a2c5d60f7e4777949ff3dc2f5fb585a9f5ce867acc
+    tools/get_memory.json  sha256:b14746719ff244536615caa3c7b6a1dd2923f4b11728dd891811a376af251c7e
 """
 
 from typing import Any, Required, TypedDict
@@ -53,7 +53,8 @@ class Memory(Shown):
         document_id: The document it was extracted from. None for an observation.
         chunk_id: The chunk of the document it was extracted from. None for an observation.
         tags: The tags it was retained with.
-        metadata: What its retain attached; values written by other ways than retain may be any JSON. Since 0.8.5.
+        metadata: What its retain attached; values written by other ways than retain may be any JSON. None if not sent.
+            Since 0.8.5.
         observation_scopes: Which tags the observations drawn from it get: a word or lists of tags. None if not set.
             Since 0.4.15.
         state: `valid` or `invalidated`. Since 0.8.2.
@@ -62,7 +63,7 @@ class Memory(Shown):
         edited_at: When somebody last edited it. None if never. Since 0.8.2.
         consolidated_at: When observations were last drawn from it. None if not yet. Since 1.1.0.
         consolidation_failed_at: When drawing observations from it failed. None if it did not. Since 1.1.0.
-        history: Deprecated by the server, and empty in every answer seen. Since 0.4.17.
+        history: Deprecated by the server, and empty in every answer seen. None if not sent. Since 0.4.17.
         source_memory_ids: Ids of the memories an observation was built from.
         source_memories: Those of source_memory_ids that still exist, latest mentioned first.
     """
@@ -79,7 +80,7 @@ class Memory(Shown):
     document_id: str | None
     chunk_id: str | None
     tags: OrEmpty[tuple[str, ...]]
-    metadata: OrEmpty[dict[str, Any]] = field(factory=dict)
+    metadata: dict[str, Any] | None = None
     observation_scopes: str | tuple[Any, ...] | None = None
     state: str | None = None
     invalidation_reason: str | None = None
@@ -87,7 +88,7 @@ class Memory(Shown):
     edited_at: Timestamp | None = None
     consolidated_at: Timestamp | None = None
     consolidation_failed_at: Timestamp | None = None
-    history: OrEmpty[tuple[Any, ...]] = ()
+    history: tuple[Any, ...] | None = None
     source_memory_ids: OrEmpty[tuple[str, ...]] = ()
     source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
     error: None = field(default=None, eq=False)
@@ -97,10 +98,6 @@ class Memory(Shown):
             _set_memory_entities(self, ())
         if self.tags is None:
             _set_memory_tags(self, ())
-        if self.metadata is None:
-            _set_memory_metadata(self, {})
-        if self.history is None:
-            _set_memory_history(self, ())
         if self.source_memory_ids is None:
             _set_memory_source_memory_ids(self, ())
         if self.source_memories is None:
@@ -109,8 +106,6 @@ class Memory(Shown):
 
 _set_memory_entities = setter(Memory, "entities")
 _set_memory_tags = setter(Memory, "tags")
-_set_memory_metadata = setter(Memory, "metadata")
-_set_memory_history = setter(Memory, "history")
 _set_memory_source_memory_ids = setter(Memory, "source_memory_ids")
 _set_memory_source_memories = setter(Memory, "source_memories")
 
@@ -130,7 +125,7 @@ class _Memory(Struct, frozen=True, kw_only=True):
     document_id: str | None
     chunk_id: str | None
     tags: OrEmpty[tuple[str, ...]]
-    metadata: OrEmpty[dict[str, Any]] = {}
+    metadata: dict[str, Any] | None = None
     observation_scopes: str | tuple[Any, ...] | None = None
     state: str | None = None
     invalidation_reason: str | None = None
@@ -138,7 +133,7 @@ class _Memory(Struct, frozen=True, kw_only=True):
     edited_at: Timestamp | None = None
     consolidated_at: Timestamp | None = None
     consolidation_failed_at: Timestamp | None = None
-    history: OrEmpty[tuple[Any, ...]] = ()
+    history: tuple[Any, ...] | None = None
     source_memory_ids: OrEmpty[tuple[str, ...]] = ()
     source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
     error: None = None

@@ -2,7 +2,7 @@
 
 Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
-    tools/list_memories.json  sha256:8ad5de7b74244c920bd45a473ea656b9d422ee648fc1e8a0d0eadd69bc949e37
+    tools/list_memories.json  sha256:b34079c739ca2df225f185c25f3a075f5c31e3f308f694df5245581de4d0bf9b
 """
 
 from typing import Annotated, Any, Literal, TypedDict
@@ -33,7 +33,8 @@ class MemoryItem(Shown):
         chunk_id: The chunk of the document it was extracted from. None for an observation.
         proof_count: How many facts support it: 1, or more for an observation.
         tags: The tags it was retained with.
-        metadata: What its retain attached; values written by other ways than retain may be any JSON. Since 0.8.5.
+        metadata: What its retain attached; values written by other ways than retain may be any JSON. None if not sent.
+            Since 0.8.5.
         consolidated_at: When observations were last drawn from it. None if not yet. Since 0.5.3.
         consolidation_failed_at: When drawing observations from it failed. None if it did not. Since 0.5.3.
         state: Always `valid` so far: invalidated memories are not listed. Since 0.8.2.
@@ -41,7 +42,7 @@ class MemoryItem(Shown):
         invalidated_at: When it was invalidated. Since 0.8.2.
         edited_at: When somebody last edited it. None if never. Since 0.8.2.
         updated_at: When the server last wrote it. Since 0.9.2.
-        source_memory_ids: Ids of the memories an observation was built from. Since 0.9.2.
+        source_memory_ids: Ids of the memories an observation was built from. None if not sent. Since 0.9.2.
     """
 
     id: str
@@ -57,7 +58,7 @@ class MemoryItem(Shown):
     chunk_id: str | None
     proof_count: int
     tags: OrEmpty[tuple[str, ...]]
-    metadata: OrEmpty[dict[str, Any]] = field(factory=dict)
+    metadata: dict[str, Any] | None = None
     consolidated_at: Timestamp | None = None
     consolidation_failed_at: Timestamp | None = None
     state: str | None = None
@@ -65,20 +66,14 @@ class MemoryItem(Shown):
     invalidated_at: Timestamp | None = None
     edited_at: Timestamp | None = None
     updated_at: Timestamp | None = None
-    source_memory_ids: OrEmpty[tuple[str, ...]] = ()
+    source_memory_ids: tuple[str, ...] | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.tags is None:
             _set_memoryitem_tags(self, ())
-        if self.metadata is None:
-            _set_memoryitem_metadata(self, {})
-        if self.source_memory_ids is None:
-            _set_memoryitem_source_memory_ids(self, ())
 
 
 _set_memoryitem_tags = setter(MemoryItem, "tags")
-_set_memoryitem_metadata = setter(MemoryItem, "metadata")
-_set_memoryitem_source_memory_ids = setter(MemoryItem, "source_memory_ids")
 
 
 @frozen(kw_only=True, repr=False)

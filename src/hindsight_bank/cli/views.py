@@ -58,7 +58,7 @@ def memory(screen: Screen, memory: Memory) -> None:
         ("occurred", _day(memory.occurred_start)),
         ("entities", ", ".join(memory.entities)),
         ("tags", " ".join(memory.tags)),
-        ("metadata", ", ".join(f"{name}={value}" for name, value in memory.metadata.items())),
+        ("metadata", ", ".join(f"{name}={value}" for name, value in (memory.metadata or {}).items())),
         *(("source", source.text) for source in memory.source_memories),
     ]
     screen.fields("memory", [(name, value) for name, value in pairs if value])

@@ -63,7 +63,7 @@ def _known(memory: Some) -> Iterator[tuple[str, str]]:
     yield "tags", ", ".join(memory.tags)
     yield "context", memory.context or ""
     yield "document", memory.document_id or ""
-    for key, value in memory.metadata.items():
+    for key, value in (memory.metadata or {}).items():
         yield one_line(key)[:16], str(value)
     for name in ("state", "invalidation_reason"):
         value = getattr(memory, name, None)
@@ -78,7 +78,7 @@ def kind(memory: Some) -> str:
 
 
 def _sources(memory: Any) -> str:
-    ids, here = getattr(memory, "source_memory_ids", ()), getattr(memory, "source_memories", ())
+    ids, here = getattr(memory, "source_memory_ids", None) or (), getattr(memory, "source_memories", ())
     gone = f", {len(ids) - len(here)} no longer there" if here and len(here) < len(ids) else ""
     return f"{len(ids)}{gone}" if ids else ""
 
