@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check live kill fuzz conformance bench record codegen format build clean
+.PHONY: demo test check live versions kill fuzz conformance bench record codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
 	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
@@ -22,6 +22,9 @@ check: $(INSTALLED)
 live: $(INSTALLED)  ## the tests that need a real server, in both generations of the protocol
 	$(BIN)/python -m harness run --protocol modern -- $(BIN)/pytest -m live
 	$(BIN)/python -m harness run --protocol legacy -- $(BIN)/pytest -m live
+
+versions: $(INSTALLED)  ## every Hindsight from 0.4.14 on, and other modes: live tests, cassettes, tables (ONLY="1.1.0 stateless")
+	PYTHONPATH=tests $(BIN)/python -m versions $(ONLY)
 
 kill: $(INSTALLED)  ## kill a real server again and again under load (ROUNDS=50 SEED=... PROTOCOL=modern)
 	PYTHONPATH=tests $(BIN)/python -m kill
