@@ -116,10 +116,12 @@ class Endpoint:
 
     def close(self, seconds: float = _PATIENCE) -> None:
         """End the session, quietly and soon, and close the connections."""
-        with suppress(BankError):
-            if isinstance(self._era, session.Session) and self._era.id is not None:
-                self._delete(self._era, Deadline("closing", max(min(seconds, _PATIENCE), _COURTESY)))
-        self._transport.close()
+        try:
+            with suppress(BankError):
+                if isinstance(self._era, session.Session) and self._era.id is not None:
+                    self._delete(self._era, Deadline("closing", max(min(seconds, _PATIENCE), _COURTESY)))
+        finally:
+            self._transport.close()
 
     def clean(self, text: str) -> str:
         """Return a server's sentence fit for an error."""

@@ -12,8 +12,8 @@ from hindsight_bank.network import Exchange
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
-# No delay in milliseconds has more digits.
-_LONGEST_NUMBER: Final = 18
+# Python reads no number of any length; milliseconds of so many digits are for ever already.
+_MOST_DIGITS: Final = 18
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 # What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
@@ -92,8 +92,8 @@ class Reply:
                 kind = value
             elif name == b"id" and b"\0" not in value:
                 event_id = value or event_id
-            elif name == b"retry" and value.isdigit() and len(value) <= _LONGEST_NUMBER:
-                self.retry = int(value)
+            elif name == b"retry" and value.isdigit():
+                self.retry = int(value.lstrip(b"0")[:_MOST_DIGITS] or b"0")
 
     def is_stream(self) -> bool:
         """Tell whether this is a successful answer that is an event stream."""
