@@ -31,6 +31,8 @@ _MOST_REDIRECTS: Final = 3
 
 _PROXY_RULE: Final = "a proxy is the URL of an HTTP proxy: http://host:port"
 
+# Whose exceptions come from below.
+_BELOW: Final = ("builtins", "h11", "httpcore", "socket", "ssl")
 _UNREACHED: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -252,14 +254,16 @@ def translated(exchange: Exchange) -> Iterator[None]:
     """Turn httpx's exceptions into ours, and what should not come from below, with what is known of the exchange."""
     try:
         yield
-    except RecursionError:
+    except (BankError, MemoryError, RecursionError):
         raise
     except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
         if isinstance(error, httpx.ProtocolError):
             error.args = ()  # it quotes the bytes that could not be read
         error.__cause__ = error.__context__ = None
         raise _translate(error, exchange) from error.with_traceback(None)
-    except (AssertionError, RuntimeError) as error:  # of httpcore's own; anything else is no fault of the connection
+    except Exception as error:  # an assertion of httpcore's, what h11 refuses to send; it may quote keys
+        if type(error).__module__.partition(".")[0] not in _BELOW:
+            raise  # of a signal handler, or of what stands in for the network in tests
         raise _broken(type(error), exchange) from None
 
 
