@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from hindsight_bank import validation
+from hindsight_bank import mirror, validation
 from hindsight_bank._generated import INPUT_SHA256
 from hindsight_bank.errors import ArgumentsError, ProtocolError
 from hindsight_bank.validation import problem, types_of
@@ -68,7 +68,12 @@ class ServerTool(msgspec.Struct):
 
 
 class ServerSchema:
-    """The server's own word on a tool's arguments."""
+    """The server's own word on a tool's arguments.
+
+    Attributes:
+        names: The arguments that it knows.
+        fault: Why the tool must not be used in 2026-07-28, empty if it may be.
+    """
 
     def __init__(self, tool: str, text: Raw, home: str = "") -> None:
         if len(text) > _LONGEST_SCHEMA:
@@ -78,6 +83,7 @@ class ServerSchema:
         try:
             self._schema = msgspec.json.decode(text, type=dict[str, Any])
             self._same = _canonical_sha256(self._schema) == INPUT_SHA256[home + tool]
+            self._mirrored, self.fault = ({}, "") if self._same else mirror.mirrored(self._schema)
         except (msgspec.DecodeError, RecursionError):
             raise ProtocolError(f"the server lists {tool} with an inputSchema that is no JSON object") from None
         properties = self._schema.get("properties")
@@ -96,6 +102,10 @@ class ServerSchema:
                 tool=self._tool,
                 problems=problems,
             )
+
+    def mirrored(self, arguments: Mapping[str, Any]) -> mirror.Headers:
+        """Return the headers in which this server wants to see arguments."""
+        return mirror.headers(self._mirrored, arguments)
 
 
 def _spell(given: dict[str, Any], name: str) -> Iterator[str]:

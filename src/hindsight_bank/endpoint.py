@@ -28,10 +28,11 @@ from hindsight_bank.errors import (
     ProtocolError,
 )
 from hindsight_bank.jsonrpc import Message
+from hindsight_bank.mirror import Headers
 from hindsight_bank.refusal import Refusal, rpc_error
 from hindsight_bank.reply import Reply
 from hindsight_bank.resumption import Answer
-from hindsight_bank.transport import Headers, Limits, Transport
+from hindsight_bank.transport import Limits, Transport
 
 Decode = Callable[[bytes], Message[Any]]
 
@@ -50,7 +51,7 @@ class _Call:
     name: str | None
     decode: Decode
     repeatable: bool
-    headers: Headers = field(repr=False)
+    mirrored: Headers = field(repr=False)
 
 
 class Endpoint:
@@ -88,7 +89,7 @@ class Endpoint:
         decode: Decode,
         name: str | None = None,
         repeatable: bool = True,
-        headers: Headers = (),
+        mirrored: Headers = (),
     ) -> Message[Any]:
         """Return the response to a request; its `result` is there, an error has been raised.
 
@@ -99,10 +100,10 @@ class Endpoint:
             name: The tool's name, for the method `tools/call`.
             decode: Turns one message's JSON text into a `Message`.
             repeatable: Whether it may go out again when an idle connection turned out to be dead.
-            headers: What to send beside the protocol's own.
+            mirrored: The arguments that go out in headers, too, where the protocol has that.
         """
         era = self._era or session.Stateless(self._client)
-        call = _Call(method, params, name, decode, repeatable, headers)
+        call = _Call(method, params, name, decode, repeatable, mirrored)
         answer = self._exchange(era, call, deadline)
         if isinstance(answer, Refusal) and isinstance(era, session.Session):
             era = self._renewed(era, answer, deadline)
@@ -139,7 +140,7 @@ class Endpoint:
                 tool=call.name or call.method,
             )
         try:
-            headers = [*self._base, *era.headers(call.method, call.name), *call.headers]
+            headers = [*self._base, *era.headers(call.method, call.name, call.mirrored)]
             with self._transport.post(headers, body, deadline, repeatable=call.repeatable) as reply:
                 return self._response(reply, request_id, era, call.decode)
         except DeadlineError as error:

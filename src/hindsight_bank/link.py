@@ -12,7 +12,7 @@ from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import IncompatibleServer, NotFoundError
-from hindsight_bank.session import SERVER_INFO, server_label
+from hindsight_bank.session import MODERN, SERVER_INFO, server_label
 from hindsight_bank.shown import Shown
 from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
 
@@ -97,6 +97,7 @@ class Link:
                 name=tool,
                 decode=self.toolset.decoder(tool),
                 repeatable=tool != self.toolset.writes,
+                mirrored=schema.mirrored(given),
             )
             return self.toolset.answer(tool, message.result, self.endpoint.clean)
 
@@ -126,10 +127,12 @@ def _missing(message: str) -> NotFoundError:
 def verified(endpoint: Endpoint, toolset: Toolset, deadline: Deadline) -> Link:
     """Ask an endpoint for its tools and return a link that has all of the toolset's."""
     server, tools = listed(endpoint, deadline)
-    if missing := [name for name in toolset.tools if name not in tools]:
-        found = _found(toolset, missing, tools)
+    schemas = {name: toolset.schema(name, tools[name]) for name in toolset.tools if name in tools}
+    faults = {name: schema.fault for name, schema in schemas.items() if schema.fault and endpoint.revision == MODERN}
+    if missing := [name for name in toolset.tools if name not in schemas or name in faults]:
+        found = _unusable(faults) if faults else _found(toolset, missing, tools)
         raise IncompatibleServer(f"the server ({server or 'unnamed'}) {found}", missing=missing, server=server)
-    return Link(endpoint, toolset, {name: toolset.schema(name, tools[name]) for name in toolset.tools}, server)
+    return Link(endpoint, toolset, schemas, server)
 
 
 def listed(endpoint: Endpoint, deadline: Deadline) -> tuple[str, dict[str, Raw]]:
@@ -145,6 +148,12 @@ def listed(endpoint: Endpoint, deadline: Deadline) -> tuple[str, dict[str, Raw]]
             break
         params = {"cursor": page.nextCursor}
     return endpoint.server or endpoint.clean(page.server()), tools
+
+
+def _unusable(faults: Mapping[str, str]) -> str:
+    """Say why tools that are listed are as good as missing (MCP 2026-07-28, Tools, "x-mcp-header")."""
+    listed_with = " and ".join(f"{tool} with an x-mcp-header {fault}" for tool, fault in faults.items())
+    return f"lists {listed_with}: MCP {MODERN} forbids to use such a tool; the server must mend its inputSchema"
 
 
 def _found(wanted: Toolset, missing: Collection[str], tools: Collection[str]) -> str:

@@ -15,6 +15,7 @@ from attrs import frozen
 from msgspec import UNSET
 
 from hindsight_bank.errors import IncompatibleServer, ProtocolError
+from hindsight_bank.mirror import Headers, encoded
 
 MODERN: Final = "2026-07-28"
 # The revisions of the initialize era that we speak, newest first: we offer the first, the server may pick another.
@@ -36,8 +37,6 @@ _PARSE_ERROR: Final = -32700
 # The statuses by which a server refuses a message whose form it does not know, unread.
 _UNREAD: Final = (400, 404, 405, 406)
 
-Headers = tuple[tuple[str, str], ...]
-
 
 @frozen
 class Client:
@@ -58,10 +57,10 @@ class Stateless:
     client: Client
     revision: str = MODERN
 
-    def headers(self, method: str, name: str | None = None) -> Headers:
-        """Return the headers of a request (Transports, "Standard headers"): names of tools are plain ASCII here."""
+    def headers(self, method: str, name: str | None = None, mirrored: Headers = ()) -> Headers:
+        """Return the headers of a request ("Request Metadata"), `mirrored` arguments among them."""
         headers = (("MCP-Protocol-Version", self.revision), ("Mcp-Method", method))
-        return headers if name is None else (*headers, ("Mcp-Name", name))
+        return headers if name is None else (*headers, ("Mcp-Name", encoded(name)), *mirrored)
 
     def params(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return `params` with the `_meta` that every request must have (General fields, "_meta")."""
@@ -80,8 +79,8 @@ class Session:
     revision: str
     id: str | None
 
-    def headers(self, method: str = "", name: str | None = None) -> Headers:  # noqa: ARG002 - the same for any request
-        """Return the headers of every message after `initialize`."""
+    def headers(self, *_: object) -> Headers:
+        """Return the headers of every message after `initialize`: of whatever request."""
         headers = (("MCP-Protocol-Version", self.revision),)
         return headers if self.id is None else (*headers, ("Mcp-Session-Id", self.id))
 
