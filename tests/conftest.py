@@ -71,7 +71,7 @@ def calls(bank: Bank) -> dict[str, Callable[..., Any]]:
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Start scripted servers, ended with the test; a busy machine gets time for what is only a courtesy."""
-    monkeypatch.setattr("hindsight_bank.endpoint._COURTESY", 2.0)
+    monkeypatch.setattr("hindsight_bank.peer._COURTESY", 2.0)
     with ExitStack() as stack:
         yield lambda script, **options: stack.enter_context(WireServer(script, **options))
 

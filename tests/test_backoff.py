@@ -41,7 +41,8 @@ from hindsight_bank import (
 )
 from hindsight_bank.backoff import Backoff
 from hindsight_bank.binding import Binding
-from hindsight_bank.connection import Connection, Options
+from hindsight_bank.connecting import Options
+from hindsight_bank.connection import Connection
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits

@@ -17,7 +17,8 @@ from hindsight_bank import (
     UnreachableError,
 )
 from hindsight_bank.binding import Binding
-from hindsight_bank.connection import Connection, Options
+from hindsight_bank.connecting import Options
+from hindsight_bank.connection import Connection
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.link import Link
 from hindsight_bank.session import Client

@@ -71,7 +71,7 @@ def test_an_answer_cut_at_any_byte_is_whole_or_an_error(
         return [http(body, kind, framing=framing)[:at], move]
 
     endpoint = open_endpoint(serve(script))
-    endpoint._ids = itertools.count(1000)  # ids of one length
+    endpoint._peer._ids = itertools.count(1000)  # ids of one length
     (whole, _) = script(Request(b"", encoded({"id": 1000}), 0))
     assert isinstance(whole, bytes)
     # A JSON text is whole at the end of its body, an event with its blank line, which the CR of a CRLF ends.
@@ -123,7 +123,7 @@ def test_an_event_stream_split_at_any_byte_says_the_same(name: str, serve: Serve
         return http(pieces, EVENTS, framing="chunked")
 
     endpoint = open_endpoint(server := serve(script))
-    endpoint._ids = itertools.count(1000)
+    endpoint._peer._ids = itertools.count(1000)
     assert ask(endpoint) == TEXT
     for at in range(1, size):  # noqa: B007 - the script reads it
         assert ask(endpoint) == TEXT

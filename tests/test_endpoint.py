@@ -414,7 +414,7 @@ def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint
     """Hindsight 1.1.0 (mcp 2.3): 4 MiB, counted in encoded bytes; the limit is the largest that goes out."""
     server = serve(lambda request: http(encoded(result(request, DONE))))
     endpoint = open_endpoint(server, request=2000)
-    endpoint._ids = itertools.repeat(1)  # type: ignore[assignment]  # ids of one length
+    endpoint._peer._ids = itertools.repeat(1)  # type: ignore[assignment]  # ids of one length
     ask(endpoint, query="é" * 400)
     room = 2000 - len(server.requests[0].body)
     ask(endpoint, query="é" * 400 + "x" * room)

@@ -144,7 +144,7 @@ work(bank, "before")
 connection = bank._connection
 endpoint = connection._link.endpoint
 locks = [connection._lock, connection._connecting, endpoint._opening,
-         endpoint._transport._transport._pool._optional_thread_lock]
+         endpoint._peer._transport._transport._pool._optional_thread_lock]
 for lock in locks:
     lock.acquire()
 child = fork(lambda: (work(bank, "child"), bank.close()))

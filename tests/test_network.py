@@ -17,9 +17,9 @@ import pytest
 from conftest import OpenTransport, Serve
 from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
 
-from hindsight_bank import BankError, DeadlineError, SettingsError, UnreachableError
+from hindsight_bank import BankError, DeadlineError, SettingsError, UnreachableError, fork
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.network import DeadlineBackend, Stream, _left, abandon
+from hindsight_bank.network import DeadlineBackend, Stream, _left
 from hindsight_bank.transport import Limits, Transport
 
 PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
@@ -448,7 +448,7 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     (connection,) = transport._transport._pool.connections
     stream = connection._connection._connection._network_stream  # type: ignore[attr-defined]
     kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
-    abandon()
+    fork._renew()
     assert stream._sock.fileno() == -1
     kept.settimeout(PATIENCE)
     with kept:

@@ -251,7 +251,11 @@ def test_a_bank_shows_no_secret_and_cannot_be_copied(serve: Serve, open_bank: Op
     connection = bank._connection
     assert connection._link is not None
     parts = [bank, connection, connection._options, connection._link, connection._link.endpoint]
-    parts += [connection._link.endpoint._era, connection._link.endpoint._transport]
+    parts += [
+        connection._link.endpoint._era,
+        connection._link.endpoint._peer,
+        connection._link.endpoint._peer._transport,
+    ]
     assert hidden([repr(part) for part in parts])
     assert hidden([repr(vars(part)) for part in (bank, connection, connection._link)])
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):

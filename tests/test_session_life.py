@@ -241,8 +241,8 @@ def test_a_call_at_its_deadline_waits_for_no_courtesy_to_end(
     ended: bool, serve: Serve, open_bank: OpenBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ours: the last call of a closed bank ends the session, and overruns its own time by little."""
-    monkeypatch.setattr("hindsight_bank.endpoint._COURTESY", 0.1)
-    monkeypatch.setattr("hindsight_bank.endpoint._PATIENCE", 100 * PATIENCE)
+    monkeypatch.setattr("hindsight_bank.peer._COURTESY", 0.1)
+    monkeypatch.setattr("hindsight_bank.peer._PATIENCE", 100 * PATIENCE)
     fake = Hindsight("stateful")
     bank = open_bank(serve(fake)).connect()
 
@@ -266,7 +266,7 @@ def test_the_rest_of_an_answer_is_read_within_the_deadline(
     serve: Serve, open_endpoint: OpenEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ours: what comes after the answer is read for the connection's sake only."""
-    monkeypatch.setattr("hindsight_bank.endpoint._COURTESY", 100 * PATIENCE)
+    monkeypatch.setattr("hindsight_bank.peer._COURTESY", 100 * PATIENCE)
 
     def recall(request: Request) -> Play:
         return [http([sse(result(request, {"ok": True}))], EVENTS, framing="chunked")[:-5], Move.HANG]
@@ -313,7 +313,7 @@ def test_a_forked_child_does_not_end_the_session_of_its_parent(serve: Serve, ope
     endpoint = open_endpoint(server := serve(fake_server("stateful")))
     ask(endpoint)
     before = list(server.log)
-    parent, endpoint._transport._process = endpoint._transport._process, -1
+    parent, endpoint._peer._transport._process = endpoint._peer._transport._process, -1
     endpoint.close()
     assert server.log == before
-    endpoint._transport._process = parent
+    endpoint._peer._transport._process = parent

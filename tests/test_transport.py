@@ -19,9 +19,10 @@ from wire_server import (
 
 from hindsight_bank import AnswerLostError, BankError, DeadlineError, ProtocolError, UnreachableError
 from hindsight_bank.deadline import Deadline
+from hindsight_bank.faults import translated
 from hindsight_bank.network import Exchange
 from hindsight_bank.reply import Reply
-from hindsight_bank.transport import Transport, translated
+from hindsight_bank.transport import Transport
 
 
 def deadline() -> Deadline:

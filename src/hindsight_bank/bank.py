@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hindsight_bank._generated.retain import RetainReceipt
     from hindsight_bank.backoff import Manner
     from hindsight_bank.binding import Binding
-    from hindsight_bank.connection import Options
+    from hindsight_bank.connecting import Options
     from hindsight_bank.link import Health
 
 Budget = Literal["low", "mid", "high"]
@@ -525,7 +525,7 @@ def checked_options(
     allow_new_bank: bool = False,
 ) -> "Options":
     """Return how to connect, or raise `SettingsError` or `CredentialsError` with the rule that is broken."""
-    from hindsight_bank import connection, credentials, session, transport  # noqa: PLC0415 - with the first bank
+    from hindsight_bank import connecting, credentials, session, transport  # noqa: PLC0415 - with the first bank
 
     if backoff not in ("wait", "raise"):
         raise SettingsError("backoff is 'wait' or 'raise'")
@@ -534,7 +534,7 @@ def checked_options(
         request=_positive("max_request_bytes", max_request_bytes),
         response=_positive("max_response_bytes", max_response_bytes),
     )
-    return connection.Options(
+    return connecting.Options(
         key=credentials.check_key(api_key, "api_key"),
         client=session.Client("hindsight-bank", __version__),
         limits=limits,

@@ -9,64 +9,32 @@
 """
 
 import math
-import os
-import ssl
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from attrs import field, frozen
-
-from hindsight_bank import neighbours
+from hindsight_bank import fork
 from hindsight_bank.backoff import Backoff, Manner
 from hindsight_bank.binding import Binding, SharedSettings
+from hindsight_bank.connecting import Options, before_the_call, connect
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.errors import (
     AnswerError,
     AnswerLostError,
     BankError,
     ClosedError,
-    NotFoundError,
     ProtocolError,
     RPCError,
     StatusError,
     UnreachableError,
 )
-from hindsight_bank.link import Link, verified
-from hindsight_bank.refusal import NO_ENDPOINT
-from hindsight_bank.session import HEADER_MISMATCH, Client
+from hindsight_bank.link import Link
+from hindsight_bank.session import HEADER_MISMATCH
 from hindsight_bank.toolset import SIX, Toolset
-from hindsight_bank.transport import Limits, Transport
 
 R = TypeVar("R")
 
 _TOO_MANY_REQUESTS: Final = 429
-
-
-@frozen(kw_only=True)
-class Options:
-    """How to connect.
-
-    Attributes:
-        key: The API key, None to send none.
-        client: What we call ourselves.
-        limits: Bounds of each exchange.
-        ssl_context: For https; None for the default certificates.
-        proxy: URL of an HTTP proxy; None for none, whatever the environment says.
-        backoff: What a call does while a failed connection cools down.
-        allow_new_bank: Whether a missing bank is let through, for the first retain to make it.
-    """
-
-    key: str | None = field(default=None, repr=False)
-    client: Client
-    limits: Limits
-    ssl_context: ssl.SSLContext | None = None
-    proxy: str | None = field(default=None, repr=False)
-    backoff: Manner = "wait"
-    allow_new_bank: bool = False
 
 
 class _Hold:
@@ -93,7 +61,7 @@ class Connection:
         self._closed = False
         self._link: Link | None = None
         self._forget()
-        _connections.add(self)
+        fork.in_child(self, Connection._forget)
 
     def __repr__(self) -> str:
         return f"Connection({self._binding.endpoint!r})"
@@ -108,7 +76,7 @@ class Connection:
 
         def work(link: Link) -> Any:
             if tool != self._toolset.writes:
-                with _before_the_call():
+                with before_the_call():
                     link.check_bank(deadline)
             answer = link.call(tool, given, deadline)
             link.bank_seen = True  # also by a retain, which makes the bank where it was missing
@@ -199,37 +167,12 @@ class Connection:
             link.endpoint.close(0 if link.failed else seconds)
 
     def _connect(self, deadline: Deadline) -> Link:
-        """Connect and verify: the tools, then the bank."""
-        options = self._options
-        with _before_the_call():
-            endpoint = Endpoint(self._reach(self._binding.endpoint), options.client, options.limits, options.key)
-            try:
-                try:
-                    link = verified(endpoint, self._toolset, deadline)
-                except StatusError as error:
-                    raise self._explained(error, deadline) from None
-                try:
-                    link.check_bank(deadline)
-                except NotFoundError:
-                    if not options.allow_new_bank:
-                        raise
-            except BaseException as error:
-                if isinstance(error, BankError) and _casts_doubt(error):
-                    self._fail(None, error)
-                endpoint.close(0)
-                raise
-            return link
-
-    def _reach(self, url: str) -> Transport:
-        options = self._options
-        return Transport(url, options.limits, ssl_context=options.ssl_context, proxy=options.proxy)
-
-    def _explained(self, error: StatusError, deadline: Deadline) -> BankError:
-        """Return the error, or what the server turns out to be where it has no endpoint of ours."""
-        if error.status not in NO_ENDPOINT:
-            return error
-        url, options = self._binding.endpoint, self._options
-        return neighbours.found(url, self._toolset, self._reach, options.client, options.limits, deadline) or error
+        try:
+            return connect(self._binding.endpoint, self._options, self._toolset, deadline)
+        except BankError as error:
+            if _casts_doubt(error):
+                self._fail(None, error)
+            raise
 
     # -- failing -------------------------------------------------------------------------------------------------------
 
@@ -257,18 +200,6 @@ def _let_go(lock: Any) -> None:
         lock.release()
 
 
-_connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
-
-
-def _renew_after_fork() -> None:
-    for connection in list(_connections):
-        connection._forget()  # noqa: SLF001 - this room's own
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_after_fork)
-
-
 def _casts_doubt(error: BankError) -> bool:
     """Tell whether an error retires the connection; what the server said deliberately does not."""
     if isinstance(error, StatusError):
@@ -279,13 +210,3 @@ def _casts_doubt(error: BankError) -> bool:
 def _is_outdated(error: BankError) -> bool:
     """Tell whether the server wants to be asked anew what it is like (MCP 2026-07-28, Streamable HTTP)."""
     return isinstance(error, RPCError) and error.code == HEADER_MISMATCH
-
-
-@contextmanager
-def _before_the_call() -> Iterator[None]:
-    """Whatever goes wrong before the caller's own request is sent leaves that request unsent."""
-    try:
-        yield
-    except BankError as error:
-        error.outcome = "not_sent"
-        raise

@@ -10,14 +10,13 @@ import os
 import selectors
 import socket
 import ssl
-import threading
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, cast
 
 import httpcore
 
+from hindsight_bank import fork
 from hindsight_bank.deadline import Deadline
 
 # What a socket raises that cannot go on at once.
@@ -71,7 +70,8 @@ class Stream(httpcore.NetworkStream):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._early: bytes | None = None
-        _streams.add(self)
+        # A child's copy would keep the parent from ending the connection.
+        fork.in_child(self, Stream.close)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what is there, waiting no longer than the deadline."""
@@ -181,127 +181,6 @@ class DeadlineBackend(httpcore.NetworkBackend):
         if isinstance(failure, TimeoutError):
             raise httpcore.ConnectTimeout from failure
         raise httpcore.ConnectError(str(failure)) from failure
-
-
-class Exclusive(httpcore.ConnectionInterface):
-    """A connection that one request uses at a time, and none after one that did not end well.
-
-    httpcore takes the lock of a connection in Python code, where an interrupt (a signal handler that raises, at any
-    bytecode) can leave it held for ever, or the connection half used. Here a request takes a token, in one step that
-    nothing interrupts, and only a clean end gives it back: what was interrupted is never touched again.
-    """
-
-    def __init__(self, connection: httpcore.ConnectionInterface) -> None:
-        self._connection = connection
-        self._token = [True]
-        self._spoilt = False
-
-    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        """Send a request, if no other is on its way."""
-        try:
-            self._token.pop()
-        except IndexError:
-            raise httpcore.ConnectionNotAvailable from None
-        try:
-            response = self._connection.handle_request(request)
-        except BaseException:
-            self.spoil()
-            raise
-        return httpcore.Response(
-            response.status,
-            headers=response.headers,
-            content=_Watched(response.stream, self),
-            extensions=response.extensions,
-        )
-
-    def free(self) -> None:
-        """Let the next request come."""
-        self._token.append(True)
-
-    def spoil(self) -> None:
-        """Let no request come any more."""
-        self._spoilt = True
-        self._connection.close()
-
-    def can_handle_request(self, origin: httpcore.Origin) -> bool:
-        """Tell whether this connection leads there."""
-        return self._connection.can_handle_request(origin)
-
-    def is_available(self) -> bool:
-        """Tell whether a request may come now."""
-        return bool(self._token) and self._connection.is_available()
-
-    def has_expired(self) -> bool:
-        """Tell whether it has been idle for too long, or the server has left."""
-        return self._connection.has_expired()
-
-    def is_idle(self) -> bool:
-        """Tell whether no request is on its way."""
-        return self._connection.is_idle()
-
-    def is_closed(self) -> bool:
-        """Tell whether no request can come any more."""
-        return self._spoilt or self._connection.is_closed()
-
-    def info(self) -> str:
-        """Describe the connection."""
-        return self._connection.info()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-
-class _Watched:
-    """The body of an answer on an `Exclusive` connection."""
-
-    def __init__(self, stream: Any, connection: Exclusive) -> None:
-        self._stream = stream
-        self._exclusive = connection
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._stream
-        except BaseException:
-            self._exclusive.spoil()
-            raise
-
-    def close(self) -> None:
-        try:
-            self._stream.close()
-        except BaseException:
-            self._exclusive.spoil()
-            raise
-        self._exclusive.free()
-
-
-def fortify(pool: httpcore.ConnectionPool) -> None:
-    """Give a pool our sockets, and make it safe from interrupts.
-
-    httpcore has a parameter for the first, but `httpx.HTTPTransport` does not pass it on.
-    """
-    create = pool.create_connection
-    pool._network_backend = DeadlineBackend()  # noqa: SLF001 - as said; a test guards the private names
-    pool.create_connection = lambda origin: Exclusive(create(origin))  # type: ignore[method-assign]  # of this pool
-    unlock(pool)
-
-
-def unlock(pool: httpcore.ConnectionPool) -> None:
-    """Give a pool a new lock: one of C, which no interrupt leaves held, and which no lost thread holds after a fork."""
-    pool._optional_thread_lock = threading.RLock()  # type: ignore[assignment]  # noqa: SLF001 - only used in `with`
-
-
-_streams: "weakref.WeakSet[Stream]" = weakref.WeakSet()
-
-
-def abandon() -> None:
-    """Close a forked child's copies of all sockets, so that the parent can still end its connections."""
-    for stream in list(_streams):
-        stream.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=abandon)
 
 
 def _left(*deadlines: Deadline) -> float:

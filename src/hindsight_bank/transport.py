@@ -1,15 +1,13 @@
 """One request: bytes out, a reply back, bounded in size and time.
 
 `httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or proxies happen behind our back; of the
-environment only SSL_CERT_FILE and SSL_CERT_DIR count. Whatever goes wrong below leaves here as one of our errors, and
-says whether the request had gone out.
+environment only SSL_CERT_FILE and SSL_CERT_DIR count.
 """
 
 import logging
 import os
 import ssl
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -17,9 +15,10 @@ from typing import Final
 import httpx
 from attrs import frozen
 
-from hindsight_bank import network
+from hindsight_bank import pool
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.errors import AnswerLostError, BankError, SettingsError, UnreachableError
+from hindsight_bank.errors import AnswerLostError, SettingsError, UnreachableError
+from hindsight_bank.faults import translated
 from hindsight_bank.network import Exchange
 from hindsight_bank.reply import Reply
 
@@ -30,16 +29,6 @@ _IDLE_SECONDS: Final = 20.0
 _MOST_REDIRECTS: Final = 3
 
 _PROXY_RULE: Final = "a proxy is the URL of an HTTP proxy: http://host:port"
-
-# Whose exceptions come from below.
-_BELOW: Final = ("builtins", "h11", "httpcore", "socket", "ssl")
-_UNREACHED: Final = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-)
 
 
 @frozen(kw_only=True)
@@ -93,9 +82,8 @@ class Transport:
                 " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
             ) from None
         # A test guards the private name, and httpx is pinned below 0.29.
-        network.fortify(self._transport._pool)  # noqa: SLF001 - as said
+        pool.fortify(self._transport._pool)  # noqa: SLF001 - as said
         self._process = os.getpid()
-        _transports.add(self)
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.
@@ -181,18 +169,6 @@ class Transport:
             self._transport.close()
 
 
-_transports: "weakref.WeakSet[Transport]" = weakref.WeakSet()
-
-
-def _renew_after_fork() -> None:
-    for transport in list(_transports):
-        network.unlock(transport._transport._pool)  # noqa: SLF001 - as above
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_after_fork)
-
-
 class _Body(httpx.SyncByteStream):
     """A request body that tells when its last byte was written."""
 
@@ -247,40 +223,3 @@ def _unlogged() -> Iterator[None]:
         yield
     finally:
         _quiet.now = False
-
-
-@contextmanager
-def translated(exchange: Exchange) -> Iterator[None]:
-    """Turn httpx's exceptions into ours, and what should not come from below, with what is known of the exchange."""
-    try:
-        yield
-    except (BankError, MemoryError, RecursionError):
-        raise
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
-        if isinstance(error, httpx.ProtocolError):
-            error.args = ()  # it quotes the bytes that could not be read
-        error.__cause__ = error.__context__ = None
-        raise _translate(error, exchange) from error.with_traceback(None)
-    except Exception as error:  # an assertion of httpcore's, what h11 refuses to send; it may quote keys
-        if type(error).__module__.partition(".")[0] not in _BELOW:
-            raise  # of a signal handler, or of what stands in for the network in tests
-        raise _broken(type(error), exchange) from None
-
-
-def _translate(error: Exception, exchange: Exchange) -> BankError:
-    if isinstance(error, httpx.TimeoutException):
-        if exchange.is_connecting_late():
-            return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
-        return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
-    if isinstance(error, _UNREACHED):
-        hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
-        return UnreachableError(f"no connection to {exchange.server}: {error}{hint}")
-    return _broken(type(error), exchange)
-
-
-def _broken(kind: type[Exception], exchange: Exchange) -> BankError:
-    if exchange.forked():
-        return AnswerLostError("the process was forked during the request, which goes on in the parent alone")
-    if not exchange.sent:
-        return UnreachableError(f"the connection broke while the request was being sent ({kind.__name__})")
-    return AnswerLostError(f"the connection broke before the whole answer was here ({kind.__name__})")

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from hindsight_bank.bank import call_deadline
 from hindsight_bank.binding import SharedSettings
-from hindsight_bank.connection import Connection, Options
+from hindsight_bank.connecting import Options
+from hindsight_bank.connection import Connection
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
 from hindsight_bank.toolset import Toolset
