@@ -276,27 +276,33 @@ bank.close()
     assert not used["child"] & used["before"]
 
 
-def test_a_fork_while_another_thread_loads_a_module_harms_neither(serve: Serve) -> None:
+@pytest.mark.parametrize("module", ["hindsight_bank._generated.get_memory", "hindsight_bank.plain", "cattrs"])
+def test_a_fork_while_another_thread_loads_a_module_harms_neither(module: str, serve: Serve) -> None:
     """CPython, import: a module's lock that is held at fork stays held in the child."""
     server = serve(echoing("modern"))
     run(
         server,
-        """
+        f"""
 from importlib.abc import MetaPathFinder
+import hindsight_bank
 
 begun = threading.Event()
 
 class Slow(MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name == "hindsight_bank._generated.get_memory" and not begun.is_set():
+        if name == {module!r} and not begun.is_set():
             begun.set()
             time.sleep(0.5)
 
 sys.meta_path.insert(0, Slow())
-thread = threading.Thread(target=work, args=(bank, "parent"))
+def first(name):
+    work(bank, name)
+    hindsight_bank.to_dict(bank.get_bank())
+
+thread = threading.Thread(target=first, args=("parent",))
 thread.start()
 begun.wait()
-child = fork(lambda: (work(bank, "child"), bank.close()))
+child = fork(lambda: (first("child"), bank.close()))
 end_of(child)
 thread.join()
 bank.close()

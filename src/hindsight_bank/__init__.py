@@ -3,7 +3,6 @@
 They load at first use, so that importing the package costs next to nothing.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from hindsight_bank.errors import (
@@ -26,6 +25,7 @@ from hindsight_bank.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from hindsight_bank.loading import load
 from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
@@ -127,11 +127,8 @@ _ROOMS = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if (room := _ROOMS.get(name)) is None:
-        from hindsight_bank._generated import PUBLIC  # noqa: PLC0415 - at first use
-
-        room = f"_generated.{PUBLIC[name]}"
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{room}"), name)
+    room = _ROOMS.get(name) or f"_generated.{load('hindsight_bank._generated').PUBLIC[name]}"
+    value = globals()[name] = getattr(load(f"{__name__}.{room}"), name)
     return value
 
 

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from hindsight_bank import binding_file
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import SettingsError
+from hindsight_bank.loading import unforked
 
 _BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
 # Unpaired surrogates (Cs) cannot be sent; the other categories are Unicode's controls.
@@ -88,7 +89,8 @@ def is_loopback(host: str) -> bool:
 
 def _netloc(host: str) -> str:
     if ":" in host:
-        import ipaddress  # noqa: PLC0415 - only for IPv6
+        with unforked():
+            import ipaddress  # noqa: PLC0415 - only for IPv6
 
         try:
             return f"[{ipaddress.IPv6Address(host)}]"

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hindsight_bank import old_bindings, private_file
 from hindsight_bank.errors import ReconnectRequired, SettingsError
+from hindsight_bank.loading import unforked
 
 _FORMAT: Final = 1
 _KEYS: Final = {"format", "server_url", "bank_id"}
@@ -55,7 +56,8 @@ def remove(path: str | os.PathLike[str] | None) -> Path:
 
 def _meant(path: str | os.PathLike[str] | None) -> Path:
     if path is None:
-        import platformdirs  # noqa: PLC0415 - needed for the default place only
+        with unforked():
+            import platformdirs  # noqa: PLC0415 - needed for the default place only
 
         return platformdirs.user_config_path("hindsight-bank", appauthor=False) / "binding.json"
     file = Path(path).expanduser()

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hindsight_bank.binding import canonical_origin, check_bank_id
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import CredentialsError
+from hindsight_bank.loading import unforked
 
 SERVICE: Final = "hindsight-bank"
 
@@ -129,7 +130,8 @@ _FAULTS: Final = {
 def _store(what: str) -> Iterator[Any]:
     """Yield keyring, and say what to do when it or its backend fails, which may raise whatever its system does."""
     try:
-        import keyring  # noqa: PLC0415 - an extra, and slow to load
+        with unforked():
+            import keyring  # noqa: PLC0415 - an extra, and slow to load
     except ImportError:
         raise CredentialsError(
             f"the key store needs the keyring package (pip install 'hindsight-bank[keyring]'); or {_WAYS}",

@@ -8,6 +8,7 @@ loaded; not for ever, since what is being loaded may itself wait for the thread 
 import importlib
 import os
 import threading
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Final
 
@@ -42,7 +43,12 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+def unforked() -> AbstractContextManager[object]:
+    """Return a context to import in, which no fork interrupts."""
+    return _gate.lock
+
+
 def load(name: str) -> ModuleType:
     """Return the module of that full name."""
-    with _gate.lock:
+    with unforked():
         return importlib.import_module(name)

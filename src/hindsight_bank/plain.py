@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
+from hindsight_bank.loading import unforked
+
 if TYPE_CHECKING:
     from cattrs import Converter
 
 
 @cache
 def _converter() -> "Converter":
-    from cattrs import Converter  # noqa: PLC0415 - slow to load, needed only here
-    from cattrs.gen import make_dict_unstructure_fn, override  # noqa: PLC0415 - as above
+    with unforked():
+        from cattrs import Converter  # noqa: PLC0415 - slow to load, needed only here
+        from cattrs.gen import make_dict_unstructure_fn, override  # noqa: PLC0415 - as above
 
     converter = Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook(datetime, datetime.isoformat)

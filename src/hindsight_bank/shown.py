@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import fields
 
+from hindsight_bank.loading import unforked
+
 if TYPE_CHECKING:
     from rich.console import Group
 
@@ -39,13 +41,15 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return a table in HTML, for Jupyter."""
-        from hindsight_bank import tables  # noqa: PLC0415 - needed only here
+        with unforked():
+            from hindsight_bank import tables  # noqa: PLC0415 - needed only here
 
         return tables.html(tables.sheet(self))
 
     def __rich__(self) -> "Group":
         """Return a table for rich."""
-        from hindsight_bank import tables  # noqa: PLC0415 - needed only here
+        with unforked():
+            from hindsight_bank import tables  # noqa: PLC0415 - needed only here
 
         return tables.rich(tables.sheet(self))
 

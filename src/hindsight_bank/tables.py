@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import fields, frozen, has
 
 from hindsight_bank.inert import inert, one_line
+from hindsight_bank.loading import unforked
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -66,10 +67,11 @@ def _html_cell(head: str, text: str) -> str:
 
 def rich(table: Sheet) -> "Group":
     """Make what rich prints."""
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - an optional package
-    from rich.console import Group  # noqa: PLC0415 - as above
-    from rich.table import Table  # noqa: PLC0415 - as above
-    from rich.text import Text  # noqa: PLC0415 - as above
+    with unforked():
+        from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - an optional package
+        from rich.console import Group  # noqa: PLC0415 - as above
+        from rich.table import Table  # noqa: PLC0415 - as above
+        from rich.text import Text  # noqa: PLC0415 - as above
 
     made = Table(box=SIMPLE_HEAD)
     for head in table.heads:

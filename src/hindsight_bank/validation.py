@@ -9,7 +9,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
-from hindsight_bank.loading import load
+from hindsight_bank.loading import load, unforked
 
 # Enough to see what is wrong.
 _MOST_PROBLEMS: Final = 5
@@ -42,7 +42,8 @@ def problem(error: msgspec.ValidationError, shape: Any = None) -> str:
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:
     """Return what keeps `schema` from being a JSON Schema by which something can be judged, None if nothing does."""
-    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+    with unforked():
+        import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
 
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -74,7 +75,8 @@ def violations(value: Any, schema: Mapping[str, Any], *, trusted: bool) -> list[
         schema: The JSON Schema.
         trusted: Whether the schema is the caller's own. A server's patterns are not run, since one may never end.
     """
-    import referencing  # noqa: PLC0415 - slow to load, rarely needed
+    with unforked():
+        import referencing  # noqa: PLC0415 - slow to load, rarely needed
 
     validator = _judge(trusted=trusted)(schema, registry=referencing.Registry())
     try:
@@ -108,7 +110,8 @@ def _parts(value: Any) -> int:
 @cache
 def _judge(*, trusted: bool) -> Any:
     """Return a jsonschema validator that counts its steps."""
-    import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
+    with unforked():
+        import jsonschema  # noqa: PLC0415 - slow to load, rarely needed
 
     def counted(keyword: Any) -> Any:
         def step(validator: Any, rule: Any, instance: Any, schema: Any) -> Any:
