@@ -99,7 +99,9 @@ def test_an_argument_that_a_version_lacks_is_refused_before_sending(subject: str
         assert type(error) is ArgumentsError
         assert (error.tool, error.outcome) == (tool, "not_sent")
         assert error.problems == (f"unknown to this server @ $.{name}",)
-        assert str(error).startswith(f"{tool}: unknown to this server @ $.{name} (server: hindsight-mcp-server ")
+        assert str(error).startswith(
+            f"{tool}: unknown to this server @ $.{name} (the server calls itself hindsight-mcp-server "
+        )
 
 
 def test_every_argument_that_some_version_lacks_is_tried() -> None:

@@ -98,7 +98,7 @@ class ServerSchema:
         problems = problems or validation.violations(arguments, self._schema, trusted=False)
         if problems:
             raise ArgumentsError(
-                f"{self._tool}: {'; '.join(problems)} (server: {server or 'unnamed'})",
+                f"{self._tool}: {'; '.join(problems)} (the server calls itself {server or 'unnamed'})",
                 tool=self._tool,
                 problems=problems,
             )
