@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+DOCUMENTED := .venv/documented
 
-.PHONY: demo test check live versions kill fuzz conformance bench record codegen format build clean
+.PHONY: demo test check live versions kill fuzz conformance bench record docs codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
 	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
@@ -41,6 +42,10 @@ bench: $(INSTALLED)  ## what a call, a start and an import cost beside raw httpx
 record: $(INSTALLED)  ## record every cassette again, from real servers started here
 	PYTHONPATH=tests $(BIN)/python -m record
 
+docs: $(DOCUMENTED)  ## the documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	! grep -rlE '(src|href)="(https?:)?//[^"]+\.(js|css|woff2?)"' site --include='*.html'  # nothing of others' servers
+
 codegen: $(INSTALLED)  ## write src/hindsight_bank/_generated from schemas/
 	$(BIN)/python -m codegen
 
@@ -54,9 +59,13 @@ build: $(INSTALLED)  ## the wheel and the sdist, in dist/
 
 clean:
 	-$(BIN)/python -m harness stop
-	rm -rf .venv .server .bench .conformance dist build
+	rm -rf .venv .server .bench .conformance dist build site
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(DOCUMENTED): $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@

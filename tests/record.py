@@ -1,23 +1,29 @@
 """Record every cassette again: `PYTHONPATH=tests python -m record [SERVER=URL ...]`.
 
 Starts the servers it needs, one after another, unless they are named: modern, legacy, keyed (its key is
-conversations.KEY) and subset (retain and recall only). Banks are made anew before and left behind.
+conversations.KEY) and subset (retain and recall only). If none is named, the stand-in of older_servers.py is the last.
+Banks are made anew before and left behind.
 
 What would differ from one recording to the next is made steady: UUIDs are numbered, the time of the recording is always
 the same, and so is how long the server took. So recording an unchanged server again changes next to nothing.
 """
 
 import http.client
+import json
 import re
+import subprocess
 import sys
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import examples
 from conversations import CONVERSATIONS, KEY, SEED, SEED_ARGUMENTS, Conversation, Server, cassettes
 from vcr import VCR
 
@@ -89,6 +95,21 @@ def main() -> None:
                 record(server, harness.start(options))
             finally:
                 harness.stop()
+    if not running:
+        with older_server() as url:
+            record_pages("older", url)
+
+
+@contextmanager
+def older_server() -> Iterator[str]:
+    """Run a server of the older generations of tools."""
+    command = [sys.executable, str(Path(__file__).with_name("older_servers.py"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
 
 
 def record(server: Server, url: str) -> None:
@@ -110,6 +131,7 @@ def record(server: Server, url: str) -> None:
         sys.stdout.write(f"{path.stat().st_size:7} {path.parent.name}/{path.name}\n")
     if server == "modern":
         record_demo(url, vcr)
+    record_pages(server, url)
 
 
 def record_demo(url: str, vcr: VCR) -> None:
@@ -121,10 +143,55 @@ def record_demo(url: str, vcr: VCR) -> None:
         demo.Demo(Screen(), live=True).run(url, demo.RECORDED_BANK, None)
 
 
+def record_pages(server: str, url: str) -> None:
+    """Record the pages that talk to one server."""
+    for page in examples.PAGES:
+        if server == examples.ELSEWHERE.get(page.stem, "modern"):
+            record_page(url, page, [] if server == "older" else prepare(url, new=page.stem in examples.NEW))
+
+
+def prepare(url: str, *, new: bool) -> list[str]:
+    """Make the bank "alice" what a page finds, and return the ids of its memories."""
+    settle(url)
+    rest("DELETE", url, "alice")
+    if new:
+        return []
+    rest("PUT", url, "alice")
+    return seed(url)
+
+
+def record_page(url: str, page: Path, known: list[str]) -> None:
+    """Record what the examples of a page say to the server, and write what they print into the page."""
+    began, path = datetime.now(UTC), examples.tape(page)
+    vcr = bank_vcr(record_mode="once")
+    vcr.register_serializer("bank", Steady(began, known))
+    path.unlink(missing_ok=True)
+    with vcr.use_cassette(path):
+        list(
+            examples.run(
+                page, {examples.URL: url} | {NUMBERED.format(index): each for index, each in enumerate(known, 1)}
+            )
+        )
+    examples.rewrite(page, examples.replayed(page))
+    size = path.stat().st_size if path.exists() else 0
+    sys.stdout.write(f"{size:7} {page.relative_to(examples.ROOT)}\n")
+
+
+def settle(url: str) -> None:
+    """Wait until the server is done with the bank "alice": what it stores later would make the next one's memories."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        latest = rest("GET", url, "alice/operations").get("operations", [])
+        if all(operation["status"] == "completed" for operation in latest):
+            return
+        time.sleep(0.25)
+    raise SystemExit(f"{url} was not done with its work in {PATIENCE_SECONDS} s")
+
+
 def seed(url: str) -> list[str]:
     """Give the bank "alice" its memories, and return their ids in an order that is always the same."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    with Bank(url, "alice") as bank:
+    with Bank(url, "alice", api_key=KEY) as bank:
         bank.retain(SEED, **SEED_ARGUMENTS)
         while time.monotonic() < deadline:
             items = bank.list_memories().items
@@ -147,15 +214,17 @@ def hold(conversation: Conversation, url: str) -> None:
     raise SystemExit(f"{conversation.talk.__name__} did not end in {conversation.fails.__name__}")
 
 
-def rest(method: str, url: str, bank_id: str) -> None:
-    """Make or delete a bank, outside of any cassette."""
+def rest(method: str, url: str, bank_id: str) -> dict[str, Any]:
+    """Make, delete or ask of a bank, outside of any cassette; one that does not exist answers nothing."""
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=30)
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     connection.request(method, f"/v1/default/banks/{bank_id}", "{}" if method == "PUT" else None, headers)
-    status = connection.getresponse().status
+    response = connection.getresponse()
+    answer: dict[str, Any] = json.loads(response.read())
     connection.close()
-    if status not in (200, 404):
-        raise SystemExit(f"{method} of the bank {bank_id} at {url}: HTTP {status}")
+    if response.status not in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
+        raise SystemExit(f"{method} of the bank {bank_id} at {url}: HTTP {response.status}")
+    return answer if response.status == HTTPStatus.OK else {}
 
 
 if __name__ == "__main__":

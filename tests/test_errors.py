@@ -6,6 +6,7 @@ import pickle
 import re
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,8 @@ VALUES: dict[str, Any] = {
 
 
 def tree(root: type[BankError] = BankError) -> list[type[BankError]]:
-    return [root, *(found for child in root.__subclasses__() for found in tree(child))]
+    ours = (child for child in root.__subclasses__() if child.__module__ == errors.__name__)
+    return [root, *(found for child in ours for found in tree(child))]
 
 
 def full(kind: type[BankError]) -> BankError:
@@ -236,3 +238,12 @@ def test_results_pass_unchanged() -> None:
     """Ours: an entrance is the function it lets in to."""
     assert discreet(len)("abc") == 3
     assert discreet(cut).__name__ == "cut"
+
+
+def test_the_page_of_errors_tells_what_to_do_about_each() -> None:
+    """Ours: docs/errors.md; a class, an attribute or an outcome that changes is told there."""
+    page = (Path(__file__).parent.parent / "docs" / "errors.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z]\w+)` \| (.+?) \| .+? \| (.+?) \|$", page, re.MULTILINE)
+    classes = {name: set(attributes) - {"tool", "operation"} for name, (base, _, attributes) in drawn().items() if base}
+    assert [(name, set(re.findall(r"`\.(\w+)`", advice))) for name, _, advice in rows] == [*classes.items()]
+    assert [name for name, outcome, _ in rows if f"`{getattr(errors, name).outcome}`" not in outcome] == []

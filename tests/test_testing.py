@@ -3,7 +3,6 @@
 import gzip
 import importlib
 import json
-import re
 import subprocess
 import sys
 import textwrap
@@ -19,6 +18,7 @@ import vcr
 import yaml
 from conftest import Serve
 from conversations import CASSETTES
+from examples import ROOT, fences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vcr.errors import CannotOverwriteExistingCassetteException
@@ -488,8 +488,7 @@ def test_the_server_of_a_bank_is_no_difference_but_the_bank_is() -> None:
 
 # -- as users meet it --------------------------------------------------------------------------------------------------
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-(EXAMPLE,) = re.findall(r"```python\n([^`]*hindsight_bank\.testing[^`]*)```", README)
+(EXAMPLE,) = (fence.code for fence in fences(ROOT / "docs" / "testing.md") if fence.title)
 
 
 def outcome(pytester: pytest.Pytester, code: str, url: str = URL) -> dict[str, int]:
@@ -497,14 +496,14 @@ def outcome(pytester: pytest.Pytester, code: str, url: str = URL) -> dict[str, i
     return pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
 
 
-def test_the_module_shows_the_example_of_the_readme() -> None:
-    """Ours: README.md, said once."""
+def test_the_module_shows_the_example_of_the_page() -> None:
+    """Ours: docs/testing.md, said once."""
     shown = textwrap.indent(EXAMPLE[EXAMPLE.index("@pytest") :], "    ")
     assert shown in (hindsight_bank.testing.__doc__ or "")
 
 
 def test_the_example_replays_and_fails_where_it_should(pytester: pytest.Pytester) -> None:
-    """Ours: README.md; an example is run before it is shown."""
+    """Ours: docs/testing.md; an example is run before it is shown."""
     tape = pytester.mkdir("cassettes") / "test_alice_is_served_tea.yaml"
     tape.write_bytes((CASSETTES / "modern" / "recall.yaml").read_bytes())
     assert outcome(pytester, EXAMPLE) == {"passed": 1}
@@ -515,7 +514,7 @@ def test_the_example_replays_and_fails_where_it_should(pytester: pytest.Pytester
 
 
 def test_the_example_records(serve: Serve, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours: README.md; RECORD=once records."""
+    """Ours: docs/testing.md; RECORD=once records."""
     server = serve(Hindsight(answers={"recall": lambda request: http(modern_recall(request))}))
     monkeypatch.setenv("RECORD", "once")
     assert outcome(pytester, EXAMPLE, server.url) == {"passed": 1}
