@@ -108,6 +108,8 @@ class Endpoint:
         lost = era.id is not None and session.is_session_lost(refusal.status, refusal.body)
         if not lost and not session.is_other_generation(refusal.status, _code(refusal)):
             raise self._peer.error(refusal)
+        if not lost:
+            self._peer.discard(era.id or refusal.headers.get("mcp-session-id"), deadline)
         with self._alone(deadline):
             if self._era is not None and self._era != era:
                 return self._era  # another thread was here first
@@ -117,8 +119,6 @@ class Endpoint:
             self._era = None
             if not session.is_other_generation(opened.status, _code(opened)):
                 raise self._peer.error(opened)
-        if not lost:
-            self._peer.discard(era.id or refusal.headers.get("mcp-session-id"), deadline)
         return session.Stateless(self._client)
 
     def _detected(self, era: session.Stateless, refusal: Refusal, deadline: Deadline) -> session.Era:
