@@ -30,7 +30,7 @@ from hindsight_bank import Bank, RetainReceipt, ToolError
 from hindsight_bank.testing import bank_vcr, cassette, played
 from hindsight_bank.testing.matchers import bank_body, bank_headers, bank_uri
 from hindsight_bank.testing.script import Script
-from hindsight_bank.testing.scrubbers import hide, secrets
+from hindsight_bank.testing.scrubbers import hide, local, secrets
 
 pytest_plugins = ["pytester"]
 
@@ -542,3 +542,9 @@ def test_the_package_does_not_load_vcrpy() -> None:
     """Ours: who does not test does not pay for it."""
     code = "import sys, hindsight_bank; hindsight_bank.Bank; assert not {'vcr', 'yaml'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("path", ["/mcp/alice/", "/mcp/alice/sse", "/mcp/mcp", "/mcp", "/mcp/sse", "/sse"])
+def test_no_place_where_a_client_looks_tells_its_host(path: str) -> None:
+    """Ours: a server of another kind is looked for beside a bank's endpoint, and its name is nobody's business."""
+    assert local(f"https://db7.example.com:8443{path}") == f"http://localhost:8888{path}"

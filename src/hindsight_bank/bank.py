@@ -35,7 +35,6 @@ TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
 _SECONDS: Final = 60.0
 _MODEL_SECONDS: Final = 330.0
 _MODEL_CALLS: Final = ("reflect", "hindsight_think")
-_PAGE: Final = 100
 
 
 class BankOptions(TypedDict, total=False):
@@ -401,7 +400,7 @@ class Bank:
         q: str | None = None,
         tags: Sequence[str] | None = None,
         tags_match: TagsMatch | None = None,
-        page_size: int = _PAGE,
+        page_size: int = 100,
         timeout: float | None = None,
     ) -> "Iterator[MemoryItem]":
         """Yield every memory that `list_memories` would list, page by page, in constant memory.

@@ -16,7 +16,8 @@ T = TypeVar("T", str, bytes, None)
 LOCAL: Final = "http://localhost:8888"
 SESSION: Final = "mcp-session-id"
 
-_ENDPOINT: Final = re.compile(r"https?://([^/?#]+)(?=/mcp/)")
+# Every place where a client looks: a bank's endpoint, one for all banks, an event stream of 2024.
+_ENDPOINT: Final = re.compile(r"https?://([^/?#]+)(?=/mcp/|/(?:mcp|sse)$)")
 _KEYS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key")
 # Shorter secrets, as tests use them, are hidden only as whole words: "k" is not the k of "tokens".
 _UNMISTAKABLE: Final = 8
