@@ -10,11 +10,14 @@ Sixteen threads share one Bank while the server gets SIGKILL and comes back, rou
   reported, and is no fault of the client.
 
 Every other retain has a document id. The rest has none, so that sending one twice would show as two memories.
+
+What ends it early (Ctrl-C, SIGTERM, a server that does not come back) is a fault, and the rest is judged all the same.
 """
 
 import faulthandler
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -24,6 +27,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from harness.processes import HarnessError
 from harness.server import Options, Server
 from hindsight_bank import Bank, BankError
 
@@ -48,6 +52,7 @@ class Load:
         self.faults: list[str] = []
         self.longest_overrun = 0.0
         self.results = 0
+        self.rounds = 0
         self._bank = bank
         self._ids: list[str] = []
         self._numbers = count(1)
@@ -201,6 +206,7 @@ def play(rounds: int, chance: random.Random, server: Server, load: Load) -> None
         healthy = time.monotonic()
         load.flows()
         again = time.monotonic()
+        load.rounds = number
         sys.stdout.write(
             f"round {number}: healthy after {healthy - killed:.1f} s, flowing {again - healthy:.1f} s later; "
             f"{sum(load.counts.values())} calls, {load.results} results, {len(load.faults)} faults\n"
@@ -223,20 +229,25 @@ def main() -> int:
             load.start()
             try:
                 play(rounds, random.Random(seed), server, load)  # noqa: S311 - repeatable, not secret
-            finally:
-                load.stop()
+            except (KeyboardInterrupt, HarnessError) as error:
+                load.faults.append(f"ended in round {load.rounds + 1}: {error!r}")
+            load.stop()
             accepted = {text for text, ended in load.retained.items() if ended == "accepted"}
             table(load.counts)
-            judge(load, stored(bank, accepted))
+            try:
+                judge(load, stored(bank, accepted))
+            except (KeyboardInterrupt, BankError) as error:
+                load.faults.append(f"what is stored could not be looked at: {error!r}")
     for fault in load.faults:
         sys.stdout.write(f"FAULT: {fault}\n")
     calls, overrun = sum(load.counts.values()), load.longest_overrun
     sys.stdout.write(
-        f"kill: {rounds} rounds, {calls} calls, {len(accepted)} retains accepted, longest overrun {overrun:.2f} s, "
-        f"{len(load.faults)} faults\n"
+        f"kill: {load.rounds} rounds, {calls} calls, {len(accepted)} retains accepted, "
+        f"longest overrun {overrun:.2f} s, {len(load.faults)} faults\n"
     )
     return bool(load.faults)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())
