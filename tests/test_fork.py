@@ -308,3 +308,32 @@ thread.join()
 bank.close()
 """,
     )
+
+
+def test_a_fork_while_another_thread_makes_a_tls_context_harms_neither(serve: Serve) -> None:
+    """OpenSSL, threads: its global locks have no handler for forks; what holds them has to be over first."""
+    server = serve(echoing("modern"))
+    run(
+        server,
+        """
+import ssl
+
+begun, over = threading.Event(), []
+
+class Slow(ssl.SSLContext):
+    def __new__(cls, *args):
+        begun.set()
+        time.sleep(0.5)
+        over.append(os.getpid())
+        return super().__new__(cls, *args)
+
+ssl.SSLContext = Slow
+thread = threading.Thread(target=work, args=(bank, "parent"))
+thread.start()
+begun.wait()
+child = fork(lambda: (over.remove(os.getppid()), work(bank, "child"), bank.close()))
+end_of(child)
+thread.join()
+bank.close()
+""",
+    )

@@ -1,8 +1,9 @@
-"""Modules loaded at first use, across a fork.
+"""Modules loaded at first use, and what else no fork may cut in two.
 
-A thread that is importing holds a lock of CPython's, one a module. A child forked meanwhile inherits it held, by a
-thread that it does not have, and hangs when it needs that module. So a fork waits until no module of ours is being
-loaded; not for ever, since what is being loaded may itself wait for the thread that forks.
+A thread that is importing holds a lock of CPython's, one a module; one that makes a TLS context holds OpenSSL's. A
+child forked meanwhile inherits them held, by a thread that it does not have, and hangs when it needs them. So a fork
+waits until nothing of the kind is being done by us; not for ever, since what is being loaded may itself wait for the
+thread that forks.
 """
 
 import importlib
@@ -44,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def unforked() -> AbstractContextManager[object]:
-    """Return a context to import in, which no fork interrupts."""
+    """Return a context to do in what no fork may cut in two."""
     return _gate.lock
 
 

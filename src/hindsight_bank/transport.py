@@ -19,6 +19,7 @@ from hindsight_bank import pool
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import AnswerLostError, SettingsError, UnreachableError
 from hindsight_bank.faults import translated
+from hindsight_bank.loading import unforked
 from hindsight_bank.network import Exchange
 from hindsight_bank.reply import Reply
 
@@ -65,17 +66,15 @@ class Transport:
     ) -> None:
         self.url = httpx.URL(url)
         self._limits = limits
-        if ssl_context is None and self.url.scheme == "http":
-            # Never used, and far cheaper than loading the certificate store.
-            ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            self._transport = httpx.HTTPTransport(
-                verify=True if ssl_context is None else ssl_context,
-                limits=httpx.Limits(
-                    max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
-                ),
-                proxy=proxy,
-            )
+            with unforked():  # OpenSSL makes a context with locks held that a child would wait for
+                self._transport = httpx.HTTPTransport(
+                    verify=ssl_context or _context(self.url.scheme),
+                    limits=httpx.Limits(
+                        max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
+                    ),
+                    proxy=proxy,
+                )
         except OSError as error:
             raise SettingsError(
                 f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
@@ -167,6 +166,11 @@ class Transport:
         """Close every connection."""
         if self._process == os.getpid():
             self._transport.close()
+
+
+def _context(scheme: str) -> ssl.SSLContext | bool:
+    """Return one for plain http, which is never used, far cheaper than loading the certificate store."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if scheme == "http" else True
 
 
 class _Body(httpx.SyncByteStream):
