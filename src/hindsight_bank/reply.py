@@ -72,22 +72,21 @@ class Reply:
     def _events(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the type and the data of each event (HTML standard, 9.2.6, "Interpreting an event stream").
 
-        Lines are joined as they come: an event of very many costs what its bytes do.
+        Data of several lines are joined as they come: an event of very many costs what its bytes do.
         """
-        data, kind, event_id = bytearray(), b"", b""
+        data: bytes | bytearray | None = None
+        kind, event_id = b"", b""
         for line in _lines(self._counted()):
             if not line:
                 if event_id:
                     self.event_id = event_id.decode()
-                if data or kind:
-                    yield kind, bytes(memoryview(data)[:-1])
-                    data, kind = bytearray(), b""
+                if data is not None or kind:
+                    yield kind, bytes(data or b"")
+                    data, kind = None, b""
                 continue
-            name, _, value = _utf8(line, "event stream").partition(b":")
-            value = value.removeprefix(b" ")
+            name, value = _field(_utf8(line, "event stream"))
             if name == b"data":
-                data += value
-                data += b"\n"
+                data = value if data is None else _joined(data, value)
             elif name == b"event":
                 kind = value
             elif name == b"id" and b"\0" not in value:
@@ -148,13 +147,49 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     mark, after_return = _BYTE_ORDER_MARK, False
     for chunk in chunks:
         # A CR ends a line at once; an LF that comes with the next chunk belongs to it.
-        piece = chunk[1:] if after_return and chunk.startswith(b"\n") else chunk
+        start = 1 if after_return and chunk.startswith(b"\n") else 0
         after_return = chunk.endswith(b"\r")
-        for line in piece.splitlines(keepends=True):
-            begun.append(line)
-            if line.endswith((b"\n", b"\r")):
-                yield b"".join(begun).rstrip(b"\r\n").removeprefix(mark)
+        for end, after in _ends(chunk, start):
+            line = chunk[start:end]
+            if begun or mark:
+                line = b"".join((*begun, line)).removeprefix(mark)
                 begun, mark = [], b""
+            yield line
+            start = after
+        if start < len(chunk):
+            begun.append(chunk[start:])
+
+
+def _ends(chunk: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where each line ends and where the next one begins; no byte is looked at twice for the same kind of end."""
+    feed, back = chunk.find(b"\n", start), chunk.find(b"\r", start)
+    while feed >= 0 or back >= 0:
+        if back < 0 or 0 <= feed < back:
+            yield feed, feed + 1
+            feed = chunk.find(b"\n", feed + 1)
+        elif feed == back + 1:
+            yield back, feed + 1
+            feed, back = chunk.find(b"\n", feed + 1), chunk.find(b"\r", feed + 1)
+        else:
+            yield back, back + 1
+            back = chunk.find(b"\r", back + 1)
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    """Return the name and the value of a field, without the one space that may come before the value."""
+    end = line.find(b":")
+    if end < 0:
+        return line, b""
+    return line[:end], line[end + (2 if line.startswith(b" ", end + 1) else 1) :]
+
+
+def _joined(data: bytes | bytearray, line: bytes) -> bytearray:
+    """Return the data of an event with one more line; those of one line, as usual, are never copied."""
+    if isinstance(data, bytes):
+        data = bytearray(data)
+    data += b"\n"
+    data += line
+    return data
 
 
 def _utf8(text: bytes, what: str) -> bytes:
