@@ -120,12 +120,17 @@ def check_weight(text: bytes) -> None:
     if len(text) <= _LIGHT:
         return
     most = len(text) // _LEAST_BYTES
-    if text.count(b",") + _BRACKET * (text.count(b"{") + text.count(b"[")) <= most:
+    if sum(weight * _count(text, mark) for mark, weight in _WEIGHTS.items()) <= most:
         return
     for found in _STRING_OR_MARK.finditer(text):
         most -= _WEIGHTS.get(found[0], 0)
         if most < 0:
             raise ProtocolError("the answer is made of more and smaller values than any answer of Hindsight's")
+
+
+def _count(text: bytes, mark: bytes) -> int:
+    """Count a byte by what is left without it: CPython searches for what it replaces, and counts byte by byte."""
+    return len(text) - len(text.replace(mark, b""))
 
 
 def unbatched(texts: Iterable[bytes]) -> Iterator[bytes]:
