@@ -166,4 +166,6 @@ def malformed(error: msgspec.DecodeError | RecursionError) -> ProtocolError:
 
 
 def _encode(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = msgspec.json.encode(message)
+    # What JSON lacks, such as NaN, has become null, which json refuses; None hardly ever goes out.
+    return json.dumps(message, ensure_ascii=False, allow_nan=False).encode() if b"null" in text else text
