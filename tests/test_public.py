@@ -1,15 +1,17 @@
 """The public names, and what importing them costs."""
 
 import importlib.metadata
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import hindsight_bank
-from hindsight_bank import errors
+from hindsight_bank import AgentBank, Bank, PutSearchBank, errors
 from hindsight_bank._generated import PUBLIC
 
 HEAVY = {
@@ -51,6 +53,15 @@ def test_the_typed_api_file_uses_every_public_name() -> None:
     """Ours: api_typed.py is what the type checker sees of us, so it must see all."""
     words = set(re.findall(r"\w+", (Path(__file__).parent / "api_typed.py").read_text()))
     assert set(hindsight_bank.__all__) <= words
+
+
+@pytest.mark.parametrize("bank", [Bank, AgentBank, PutSearchBank])
+def test_the_types_of_every_call_can_be_read_at_run_time(bank: type) -> None:
+    """Python, typing.get_type_hints: frameworks for agents make the schema of a tool of its function's signature."""
+    calls = [call for name, call in vars(bank).items() if callable(call) and not name.startswith("_")]
+    assert calls
+    for call in calls:
+        assert set(get_type_hints(call)) == {*inspect.signature(call).parameters, "return"} - {"self"}
 
 
 def test_every_public_name_loads_and_says_where_it_is() -> None:

@@ -4,8 +4,11 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
+import hindsight_bank  # noqa: TC001 - typing.get_type_hints needs it; what it names loads only then
 from hindsight_bank.deadline import Deadline, seconds
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import ArgumentsError, ProtocolError, SettingsError
@@ -13,19 +16,9 @@ from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
     import ssl
-    from datetime import datetime
-    from types import TracebackType
 
-    from hindsight_bank._generated.get_bank import BankProfile
-    from hindsight_bank._generated.get_memory import Memory
-    from hindsight_bank._generated.list_memories import MemoryItem, MemoryPage
-    from hindsight_bank._generated.recall import RecallResult
-    from hindsight_bank._generated.reflect import ReflectResult
-    from hindsight_bank._generated.retain import RetainReceipt
     from hindsight_bank.backoff import Manner
-    from hindsight_bank.binding import Binding
     from hindsight_bank.connecting import Options
-    from hindsight_bank.link import Health
 
 Budget = Literal["low", "mid", "high"]
 UpdateMode = Literal["replace", "append"]
@@ -123,7 +116,7 @@ class Bank:
     @discreet
     def from_binding(
         cls,
-        binding: "Binding | str | os.PathLike[str] | None" = None,
+        binding: "hindsight_bank.Binding | str | os.PathLike[str] | None" = None,
         *,
         api_key: str | None = None,
         **options: Unpack[BankOptions],
@@ -189,14 +182,14 @@ class Bank:
         content: str,
         *,
         context: str | None = None,
-        timestamp: "datetime | str | None" = None,
+        timestamp: datetime | str | None = None,
         tags: Sequence[str] | None = None,
         metadata: Mapping[str, str] | None = None,
         document_id: str | None = None,
         strategy: str | None = None,
         update_mode: UpdateMode | None = None,
         timeout: float | None = None,
-    ) -> "RetainReceipt":
+    ) -> "hindsight_bank.RetainReceipt":
         """Hand a text to the bank, which extracts and stores its facts in the background.
 
         The receipt says *accepted*, never *stored*: with a fast model the facts show up in `list_memories` within a
@@ -222,7 +215,7 @@ class Bank:
             ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
             ToolError: The server refused the text.
         """
-        return cast("RetainReceipt", self._call("retain", timeout, locals()))
+        return cast("hindsight_bank.RetainReceipt", self._call("retain", timeout, locals()))
 
     @discreet
     def recall(
@@ -236,7 +229,7 @@ class Bank:
         tags: Sequence[str] | None = None,
         tags_match: TagsMatch | None = None,
         tag_groups: Sequence[Mapping[str, Any]] | None = None,
-        query_timestamp: "datetime | str | None" = None,
+        query_timestamp: datetime | str | None = None,
         min_scores: Mapping[str, Any] | None = None,
         temporal_window: Mapping[str, Any] | None = None,
         include_chunks: bool | None = None,
@@ -246,7 +239,7 @@ class Bank:
         include_source_facts: bool | None = None,
         max_source_facts_tokens: int | None = None,
         timeout: float | None = None,
-    ) -> "RecallResult":
+    ) -> "hindsight_bank.RecallResult":
         """Search the bank for facts that bear on a question.
 
         Args:
@@ -278,7 +271,7 @@ class Bank:
             ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
             ToolError: The server refused the search.
         """
-        return cast("RecallResult", self._call("recall", timeout, locals()))
+        return cast("hindsight_bank.RecallResult", self._call("recall", timeout, locals()))
 
     @discreet
     def reflect(
@@ -295,7 +288,7 @@ class Bank:
         include_based_on: bool | None = None,
         include_trace: bool | None = None,
         timeout: float | None = None,
-    ) -> "ReflectResult":
+    ) -> "hindsight_bank.ReflectResult":
         """Have the server's language model answer a question from the bank's memories.
 
         Args:
@@ -322,7 +315,7 @@ class Bank:
         """
         if response_schema is not None:
             response_schema = _judged(response_schema)
-        result = cast("ReflectResult", self._call("reflect", timeout, locals()))
+        result = cast("hindsight_bank.ReflectResult", self._call("reflect", timeout, locals()))
         if response_schema is not None and result.structured_output is not None:
             _conform(result.structured_output, response_schema)
         return result
@@ -338,7 +331,7 @@ class Bank:
         tags: Sequence[str] | None = None,
         tags_match: TagsMatch | None = None,
         timeout: float | None = None,
-    ) -> "MemoryPage":
+    ) -> "hindsight_bank.MemoryPage":
         """Browse the bank, newest first, without ranking.
 
         Args:
@@ -356,10 +349,10 @@ class Bank:
         Raises:
             ArgumentsError: An argument breaks its rule or is unknown to this server; nothing was sent.
         """
-        return cast("MemoryPage", self._call("list_memories", timeout, locals()))
+        return cast("hindsight_bank.MemoryPage", self._call("list_memories", timeout, locals()))
 
     @discreet
-    def get_memory(self, memory_id: str, *, timeout: float | None = None) -> "Memory":
+    def get_memory(self, memory_id: str, *, timeout: float | None = None) -> "hindsight_bank.Memory":
         """Fetch one memory.
 
         Args:
@@ -373,10 +366,10 @@ class Bank:
             NotFoundError: The bank has no such memory.
             ToolError: The id is no UUID.
         """
-        return cast("Memory", self._call("get_memory", timeout, locals()))
+        return cast("hindsight_bank.Memory", self._call("get_memory", timeout, locals()))
 
     @discreet
-    def get_bank(self, *, timeout: float | None = None) -> "BankProfile":
+    def get_bank(self, *, timeout: float | None = None) -> "hindsight_bank.BankProfile":
         """Fetch the bank's profile: its name, mission and disposition.
 
         Args:
@@ -388,7 +381,7 @@ class Bank:
         Raises:
             NotFoundError: The bank does not exist.
         """
-        return cast("BankProfile", self._call("get_bank", timeout, locals()))
+        return cast("hindsight_bank.BankProfile", self._call("get_bank", timeout, locals()))
 
     # -- made of them --------------------------------------------------------------------------------------------------
 
@@ -402,7 +395,7 @@ class Bank:
         tags_match: TagsMatch | None = None,
         page_size: int = 100,
         timeout: float | None = None,
-    ) -> "Iterator[MemoryItem]":
+    ) -> "Iterator[hindsight_bank.MemoryItem]":
         """Yield every memory that `list_memories` would list, page by page, in constant memory.
 
         Pages are cut by position: memories stored meanwhile push others back, and those already seen on the page before
@@ -425,7 +418,7 @@ class Bank:
         """
         size = _positive("page_size", page_size, ArgumentsError)
 
-        def memories() -> "Iterator[MemoryItem]":
+        def memories() -> "Iterator[hindsight_bank.MemoryItem]":
             offset, before = 0, frozenset[str]()
             while True:
                 page = self.list_memories(
@@ -445,7 +438,7 @@ class Bank:
         return iter(discreet(lambda: next(items, None)), None)
 
     @discreet
-    def health(self, *, timeout: float | None = None) -> "Health":
+    def health(self, *, timeout: float | None = None) -> "hindsight_bank.Health":
         """Fetch the bank's profile and tell how long it took, and what server and protocol answered.
 
         Args:
@@ -459,7 +452,7 @@ class Bank:
         deadline = self._deadline("health", timeout)
         link = self._connection.open(deadline)
         began = time.perf_counter()
-        profile = cast("BankProfile", self._connection.call("get_bank", {}, deadline))
+        profile = cast("hindsight_bank.BankProfile", self._connection.call("get_bank", {}, deadline))
         took = time.perf_counter() - began
         return Health(bank=profile, seconds=took, server=link.server, protocol=link.endpoint.revision or "")
 
@@ -493,7 +486,7 @@ class Bank:
         return self.connect()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 

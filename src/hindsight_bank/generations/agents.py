@@ -1,20 +1,15 @@
 """The generation of `hindsight_search`, `hindsight_think`, `hindsight_store` and `hindsight_agents`."""
 
 import ssl
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
+import hindsight_bank  # noqa: TC001 - typing.get_type_hints needs it; what it names loads only then
 from hindsight_bank.backoff import Manner
 from hindsight_bank.bank import checked_options
 from hindsight_bank.binding import SharedSettings, check_free_id
 from hindsight_bank.discreet import discreet
 from hindsight_bank.generations.shared import SharedBank
 from hindsight_bank.toolset import AGENTS
-
-if TYPE_CHECKING:
-    from hindsight_bank._generated.agents.hindsight_agents import AgentList
-    from hindsight_bank._generated.agents.hindsight_search import AgentSearchResult
-    from hindsight_bank._generated.agents.hindsight_store import AgentReceipt
-    from hindsight_bank._generated.agents.hindsight_think import AgentThought
 
 ThinkBudget = Literal["low", "mid", "high"]
 
@@ -81,7 +76,7 @@ class AgentBank(SharedBank):
     @discreet
     def hindsight_search(
         self, query: str, *, top_k: int | None = None, timeout: float | None = None
-    ) -> "AgentSearchResult":
+    ) -> "hindsight_bank.AgentSearchResult":
         """Search the agent's memories.
 
         Args:
@@ -98,12 +93,12 @@ class AgentBank(SharedBank):
             ToolError: The server could not search.
         """
         given = {"query": query, "agent_id": self.agent_id, "top_k": top_k}
-        return cast("AgentSearchResult", self._call("hindsight_search", timeout, given))
+        return cast("hindsight_bank.AgentSearchResult", self._call("hindsight_search", timeout, given))
 
     @discreet
     def hindsight_think(
         self, query: str, *, budget: ThinkBudget | None = None, timeout: float | None = None
-    ) -> "AgentThought":
+    ) -> "hindsight_bank.AgentThought":
         """Have the server answer a question from the agent's memories.
 
         Args:
@@ -120,12 +115,12 @@ class AgentBank(SharedBank):
             ToolError: The server could not answer.
         """
         given = {"query": query, "agent_id": self.agent_id, "budget": budget}
-        return cast("AgentThought", self._call("hindsight_think", timeout, given))
+        return cast("hindsight_bank.AgentThought", self._call("hindsight_think", timeout, given))
 
     @discreet
     def hindsight_store(
         self, content: str, *, context: str | None = None, timeout: float | None = None
-    ) -> "AgentReceipt":
+    ) -> "hindsight_bank.AgentReceipt":
         """Store a memory of the agent. Sent once only: when the outcome is unknown (``error.outcome``), search first.
 
         Args:
@@ -141,10 +136,10 @@ class AgentBank(SharedBank):
             ToolError: The server could not store it.
         """
         given = {"content": content, "agent_id": self.agent_id, "context": context}
-        return cast("AgentReceipt", self._call("hindsight_store", timeout, given))
+        return cast("hindsight_bank.AgentReceipt", self._call("hindsight_store", timeout, given))
 
     @discreet
-    def hindsight_agents(self, *, timeout: float | None = None) -> "AgentList":
+    def hindsight_agents(self, *, timeout: float | None = None) -> "hindsight_bank.AgentList":
         """List the memory banks of the server.
 
         Args:
@@ -156,4 +151,4 @@ class AgentBank(SharedBank):
         Raises:
             ToolError: The server could not list them.
         """
-        return cast("AgentList", self._call("hindsight_agents", timeout, {}))
+        return cast("hindsight_bank.AgentList", self._call("hindsight_agents", timeout, {}))

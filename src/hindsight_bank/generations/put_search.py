@@ -1,18 +1,15 @@
 """The generation of `hindsight_put` and `hindsight_search`."""
 
 import ssl
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+import hindsight_bank  # noqa: TC001 - typing.get_type_hints needs it; what it names loads only then
 from hindsight_bank.backoff import Manner
 from hindsight_bank.bank import checked_options
 from hindsight_bank.binding import SharedSettings, check_free_id
 from hindsight_bank.discreet import discreet
 from hindsight_bank.generations.shared import SharedBank
 from hindsight_bank.toolset import PUT_SEARCH
-
-if TYPE_CHECKING:
-    from hindsight_bank._generated.put_search.hindsight_put import PutReceipt
-    from hindsight_bank._generated.put_search.hindsight_search import PutSearchResult
 
 
 class PutSearchBank(SharedBank):
@@ -76,7 +73,7 @@ class PutSearchBank(SharedBank):
     @discreet
     def hindsight_put(
         self, content: str, context: str, *, explanation: str | None = None, timeout: float | None = None
-    ) -> "PutReceipt":
+    ) -> "hindsight_bank.PutReceipt":
         """Store a text in the bank. Sent once only: when the outcome is unknown (``error.outcome``), search first.
 
         Args:
@@ -94,7 +91,7 @@ class PutSearchBank(SharedBank):
             AnswerError: The server said something that is neither success nor failure: the outcome is unknown.
         """
         given = {"bank_id": self.bank_id, "content": content, "context": context, "explanation": explanation}
-        return cast("PutReceipt", self._call("hindsight_put", timeout, given))
+        return cast("hindsight_bank.PutReceipt", self._call("hindsight_put", timeout, given))
 
     @discreet
     def hindsight_search(
@@ -104,7 +101,7 @@ class PutSearchBank(SharedBank):
         max_tokens: int | None = None,
         explanation: str | None = None,
         timeout: float | None = None,
-    ) -> "PutSearchResult":
+    ) -> "hindsight_bank.PutSearchResult":
         """Search the bank for facts that bear on a question.
 
         Args:
@@ -121,4 +118,4 @@ class PutSearchBank(SharedBank):
             ToolError: The server could not search.
         """
         given = {"bank_id": self.bank_id, "query": query, "max_tokens": max_tokens, "explanation": explanation}
-        return cast("PutSearchResult", self._call("hindsight_search", timeout, given))
+        return cast("hindsight_bank.PutSearchResult", self._call("hindsight_search", timeout, given))
