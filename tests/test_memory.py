@@ -29,7 +29,6 @@ ENDS = {
     "an error in band": ["ToolError: "],
     "an id": ["AnswerLostError: "],
     "a refusal": ["StatusError: ", "RPCError: "],
-    "a large schema": ["IncompatibleServer: "],
     "tools": ["IncompatibleServer: "],
     "tools, many pages": ["IncompatibleServer: "],
     "meta": ["IncompatibleServer: "],
