@@ -36,8 +36,8 @@ def excluded(version: str) -> Sequence[str]:
 
 
 def bundles_tokenizer(version: str) -> bool:
-    """Tell whether a version counts tokens without downloading a vocabulary; before 0.8 litellm's serves."""
-    return _number(version) >= (0, 8)
+    """Tell whether a version counts tokens without downloading a vocabulary; before 0.9 litellm's serves."""
+    return _number(version) >= (0, 9)
 
 
 def _number(version: str) -> tuple[int, ...]:

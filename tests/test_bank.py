@@ -178,6 +178,13 @@ def test_what_the_page_before_had_is_dropped_and_an_empty_page_is_the_end(pages:
     assert len(stub.calls) == len(pages)
 
 
+def test_what_is_stored_between_counting_and_reading_is_no_fault_of_the_server() -> None:
+    """Hindsight 1.1.0 counts first and reads the page then: behind the last memory there may be one pushed back."""
+    pages = iter([([1, 2], 2), ([2], 2), ([2], 3), ([], 4)])
+    stub = Stub(lambda *_: page(*next(pages)))
+    assert [memory.id for memory in bank_on(stub).iter_memories(page_size=2)] == ["1", "2"]
+
+
 def test_browsing_needs_no_more_memory_the_more_there_is() -> None:
     """Ours: two pages at a time, whatever the size of the bank."""
 
@@ -198,10 +205,10 @@ def test_browsing_needs_no_more_memory_the_more_there_is() -> None:
 @pytest.mark.parametrize(
     ("pages", "total", "asked"),
     [
-        ([[1, 2, 3]], 3, 2),  # the whole bank, again and again
-        ([[1, 2]], 5, 4),  # always the first page: the rest cannot be reached
+        ([[1, 2, 3]], 3, 3),  # the whole bank, again and again
+        ([[1, 2]], 5, 5),  # always the first page: the rest cannot be reached
         ([[1, 2], [3, 4]], 2, 4),  # in turns, so that something is always fresh
-        ([[1]], 0, 2),
+        ([[1]], 0, 4),
     ],
 )
 def test_a_server_that_ignores_the_offset_is_found_out(pages: list[list[int]], total: int, asked: int) -> None:
