@@ -121,7 +121,7 @@ def test_debug_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]
     """Ours: --debug prints the traceback, causes included."""
     assert main(["demo", "http://127.0.0.1:1", "--debug"]) == 5
     err = capsys.readouterr().err
-    assert "httpx.ConnectError" in err
+    assert "ConnectionRefusedError" in err
     assert "hindsight_bank.errors.UnreachableError" in err
 
 

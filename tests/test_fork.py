@@ -143,8 +143,7 @@ def test_locks_held_at_fork_do_not_hold_up_the_child(serve: Serve) -> None:
 work(bank, "before")
 connection = bank._connection
 endpoint = connection._link.endpoint
-locks = [connection._lock, connection._connecting, endpoint._opening,
-         endpoint._peer._transport._transport._pool._optional_thread_lock]
+locks = [connection._lock, connection._connecting, endpoint._opening]
 for lock in locks:
     lock.acquire()
 child = fork(lambda: (work(bank, "child"), bank.close()))

@@ -12,14 +12,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 from conftest import OpenTransport, Serve
 from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
 
 from hindsight_bank import BankError, DeadlineError, SettingsError, UnreachableError, fork
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.network import DeadlineBackend, Stream, _left
+from hindsight_bank.network import Exchange
 from hindsight_bank.transport import Limits, Transport
 
 PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
@@ -191,7 +190,7 @@ def test_the_last_instant_of_a_deadline_is_a_timeout() -> None:
     """Ours: a socket told to wait 0 seconds does not wait, and fails otherwise than by a timeout."""
     deadline = Deadline("recall", 1.0, now=iter([0.0, 1.0]).__next__)
     with pytest.raises(TimeoutError):
-        _left(deadline)
+        Exchange(deadline, 10.0).left()
 
 
 def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, open_transport: OpenTransport) -> None:
@@ -430,23 +429,13 @@ def test_an_exchange_knows_what_went_over_its_socket(serve: Serve, open_transpor
     assert facts == [(True, True, len(answer)), (False, True, len(answer))]
 
 
-def test_httpx_uses_our_network_backend(serve: Serve, open_transport: OpenTransport) -> None:
-    """Ours: `httpx.HTTPTransport` has no parameter for it; this guards the private name that we set."""
-    assert "_network_backend" in vars(httpx.HTTPTransport()._pool)
-    transport = open_transport(serve(lambda _: http(b"1")))
-    assert isinstance(transport._transport._pool._network_backend, DeadlineBackend)
-    post(transport, patient())
-    (connection,) = transport._transport._pool.connections
-    assert isinstance(connection._connection._connection._network_stream, Stream)  # type: ignore[attr-defined]
-
-
 def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_transport: OpenTransport) -> None:
     """Public report: globus/globus-sdk-python #292: a forked child lets go of its copies; the connection goes on."""
     server = serve(lambda _: http(b"1"))
     transport = open_transport(server)
     post(transport, patient())
-    (connection,) = transport._transport._pool.connections
-    stream = connection._connection._connection._network_stream  # type: ignore[attr-defined]
+    (connection,) = transport._transport._pool._idle  # type: ignore[attr-defined]
+    stream = connection.stream
     kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
     fork._renew()
     assert stream._sock.fileno() == -1

@@ -7,10 +7,19 @@ from typing import Final
 import httpx
 
 from hindsight_bank.errors import AnswerLostError, BankError, UnreachableError
+from hindsight_bank.http1 import FramingError
 from hindsight_bank.network import Exchange
 
-# Whose exceptions come from below.
-_BELOW: Final = ("builtins", "h11", "httpcore", "socket", "ssl")
+# Our connections raise OSError and FramingError; httpx, and what stands in for the network in tests, the others.
+_BELOW: Final = (
+    OSError,
+    FramingError,
+    httpx.HTTPError,
+    httpx.InvalidURL,
+    httpx.CookieConflict,
+    httpx.StreamError,
+)
+_LATE: Final = (TimeoutError, httpx.TimeoutException)
 _UNREACHED: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -22,28 +31,28 @@ _UNREACHED: Final = (
 
 @contextmanager
 def translated(exchange: Exchange) -> Iterator[None]:
-    """Turn httpx's exceptions into ours, and what should not come from below, with what is known of the exchange."""
+    """Turn what is the network's fault into our errors, with what is known of the exchange."""
     try:
         yield
-    except (BankError, MemoryError, RecursionError):
+    except BankError:
         raise
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError) as error:
+    except _BELOW as error:
         if isinstance(error, httpx.ProtocolError):
-            error.args = ()  # it quotes the bytes that could not be read
+            error.args = ()  # it may quote bytes that could not be read
         error.__cause__ = error.__context__ = None
         raise _translate(error, exchange) from error.with_traceback(None)
-    except Exception as error:  # an assertion of httpcore's, what h11 refuses to send; it may quote keys
-        if type(error).__module__.partition(".")[0] not in _BELOW:
-            raise  # of a signal handler, or of what stands in for the network in tests
+    except UnicodeError as error:  # a header that cannot go out, and which the error quotes
         raise _broken(type(error), exchange) from None
 
 
 def _translate(error: Exception, exchange: Exchange) -> BankError:
-    if isinstance(error, httpx.TimeoutException):
-        if exchange.is_connecting_late():
-            return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
+    if exchange.forked():
+        return _broken(type(error), exchange)
+    if isinstance(error, _LATE) and exchange.is_connecting_late():
+        return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
+    if isinstance(error, _LATE):
         return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
-    if isinstance(error, _UNREACHED):
+    if isinstance(error, _UNREACHED) or exchange.connecting is not None:
         hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
         return UnreachableError(f"no connection to {exchange.server}: {error}{hint}")
     return _broken(type(error), exchange)

@@ -1,8 +1,7 @@
-"""Sockets on a deadline: an httpcore network backend that gives every read and write what is left of a call's time.
+"""Sockets on a deadline: every read and write is given what is left of a call's time.
 
-httpcore hands each stream operation the timeout of its request, whatever object that is. We hand it an `Exchange`, so
-that a server which drips bytes or heartbeats cannot stretch a call, and so that the exchange learns whether it opened
-a connection and got an answer.
+A server that drips bytes or heartbeats cannot stretch a call, and the exchange learns whether it opened a connection,
+whether its request went out, and how much of an answer came.
 """
 
 import encodings.idna  # noqa: F401 - looking up a host imports it, and a fork meanwhile would leave its lock held
@@ -10,17 +9,15 @@ import os
 import selectors
 import socket
 import ssl
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final, cast
-
-import httpcore
+from typing import Final
 
 from hindsight_bank import fork
 from hindsight_bank.deadline import Deadline
 
 # What a socket raises that cannot go on at once.
 _BLOCKED: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+# Larger reads cost more than they save: memory comes and goes.
 _CHUNK: Final = 65_536
 
 
@@ -31,7 +28,7 @@ class Exchange:
         deadline: The deadline of the call.
         connect_limit: The most seconds a connection may take to come up, TLS included.
         server: The server's base URL, for messages.
-        connecting: The deadline of what is being done: that of the connection while it comes up, else that of the call.
+        connecting: The deadline of the connection while it comes up.
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
@@ -41,7 +38,7 @@ class Exchange:
         self.deadline = deadline
         self.connect_limit = connect_limit
         self.server = server
-        self.connecting = deadline
+        self.connecting: Deadline | None = None
         self.fresh = False
         self.sent = False
         self.received = 0
@@ -51,148 +48,115 @@ class Exchange:
         """Tell whether this is a child of the process that began the exchange; it has no part in it."""
         return self._process != os.getpid()
 
-    def connected(self) -> None:
-        """Say that the connection is up: from now on there is the deadline of the call alone."""
-        self.connecting = self.deadline
-
     def left(self) -> float:
         """Return the seconds left for what is being done, or raise `TimeoutError`."""
-        return _left(self.deadline, self.connecting)
+        left = self.deadline.remaining()
+        if self.connecting is not None:
+            left = min(left, self.connecting.remaining())
+        if not left:  # a socket would take 0 for "do not wait at all", and fail otherwise than by a timeout
+            raise TimeoutError
+        return left
 
     def is_connecting_late(self) -> bool:
         """Tell whether it is the connection whose time is over, or over first, not that of the call."""
-        return self.connecting.remaining() < self.deadline.remaining()
+        return self.connecting is not None and self.connecting.remaining() < self.deadline.remaining()
 
 
-class Stream(httpcore.NetworkStream):
+class Stream:
     """A connected socket, plain or TLS."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._early: bytes | None = None
+        self._early = b""
         # A child's copy would keep the parent from ending the connection.
         fork.in_child(self, Stream.close)
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what is there, waiting no longer than the deadline."""
-        exchange = cast("Exchange", timeout)
-        try:
-            if (data := self._early) is None:
-                self._sock.settimeout(exchange.left())
-                data = self._sock.recv(max_bytes)
-            self._early = None
-        except TimeoutError as error:
-            raise httpcore.ReadTimeout from error
-        except OSError as error:
-            raise httpcore.ReadError(str(error)) from error
+    def read(self, exchange: Exchange) -> bytes:
+        """Read what is there, waiting no longer than the deadline; nothing is the end."""
+        data, self._early = self._early, b""
+        if not data:
+            self._sock.settimeout(exchange.left())
+            data = self._sock.recv(_CHUNK)
         exchange.received += len(data)
         return data
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write all of `buffer`, waiting no longer than the deadline in all.
+    def write(self, exchange: Exchange, data: bytes) -> bool:
+        """Write all of `data`, waiting no longer than the deadline in all, and tell whether it went out.
 
-        A server may answer before it has read everything, and read no further (RFC 9112, 9.5). That is a write error,
-        upon which httpcore reads the answer.
+        A server may answer before it has read everything, and read no further (RFC 9112, 9.5): then it did not, and
+        there may be an answer to read.
         """
-        exchange = cast("Exchange", timeout)
-        view = memoryview(buffer)
-        try:
-            while view:
-                left = exchange.left()
+        view = memoryview(data)
+        while view:
+            left = exchange.left()
+            try:
                 self._sock.settimeout(0)
-                try:
-                    view = view[self._sock.send(view) :]
-                except _BLOCKED as error:
-                    self._wait_to_write(left, isinstance(error, ssl.SSLWantReadError))
-        except TimeoutError as error:
-            raise httpcore.WriteTimeout from error
-        except OSError as error:
-            raise httpcore.WriteError(str(error)) from error
+                view = view[self._sock.send(view) :]
+            except _BLOCKED as error:
+                if not self._can_write(left, by_reading=isinstance(error, ssl.SSLWantReadError)):
+                    return False
+            except OSError:
+                return False
+        return True
 
-    def _wait_to_write(self, seconds: float, by_reading: bool) -> None:  # noqa: FBT001 - private
+    def _can_write(self, seconds: float, *, by_reading: bool) -> bool:
+        """Wait, and tell whether to try again; else something was read."""
+        if self._sock.fileno() < 0:
+            return False
         with selectors.DefaultSelector() as selector:
             events = selectors.EVENT_READ if by_reading else selectors.EVENT_READ | selectors.EVENT_WRITE
             selector.register(self._sock, events)
             ready = selector.select(seconds)
-        if ready and ready[0][1] & selectors.EVENT_READ:
-            with suppress(*_BLOCKED):  # what is readable of TLS may be no data
-                self._early = self._sock.recv(_CHUNK)
-                raise httpcore.WriteError("an answer is here before the request was sent")
+        if not ready or not ready[0][1] & selectors.EVENT_READ:
+            return True
+        try:
+            self._early = self._sock.recv(_CHUNK)
+        except _BLOCKED:  # what is readable of TLS may be no data
+            return True
+        except OSError:
+            pass
+        return False
+
+    def secure(self, context: ssl.SSLContext, host: str, exchange: Exchange) -> None:
+        """Speak TLS from here on; an end without goodbye is an error then (RFC 8446, 6.1)."""
+        self._sock.settimeout(exchange.left())
+        try:
+            self._sock = context.wrap_socket(self._sock, server_hostname=host, suppress_ragged_eofs=False)
+        except ValueError as error:  # a host that no certificate can name
+            raise OSError(str(error)) from None
+
+    def is_quiet(self) -> bool:
+        """Tell whether the other side has sent nothing, not even the end."""
+        try:
+            self._sock.settimeout(0)
+            socket.socket.recv(self._sock, 1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return not (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending())
+        except OSError:
+            pass
+        return False
 
     def close(self) -> None:
         """Close the socket."""
         self._sock.close()
 
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        """Speak TLS from here on."""
-        exchange = cast("Exchange", timeout)
+
+def connect(host: str, port: int, exchange: Exchange) -> Stream:
+    """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
+    exchange.fresh = True
+    exchange.connecting = Deadline("connecting", exchange.connect_limit)
+    failure = OSError("no address")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # a label of more than 63 letters is no OSError
+        raise OSError(str(error)) from None
+    for address in dict.fromkeys(entry[4][0] for entry in found):
         try:
-            self._sock.settimeout(exchange.left())
-            self._sock = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
-        except TimeoutError as error:
-            self.close()
-            raise httpcore.ConnectTimeout from error
-        except (OSError, ValueError) as error:
-            self.close()
-            raise httpcore.ConnectError(str(error)) from error
-        return self
-
-    def get_extra_info(self, info: str) -> Any:
-        """Answer what httpcore asks of a stream."""
-        if info == "is_readable":
-            return self._early is not None or _is_readable(self._sock)
-        if info == "ssl_object":
-            return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
-        return self._sock if info == "socket" else None
-
-
-class DeadlineBackend(httpcore.NetworkBackend):
-    """Opens TCP connections for httpcore."""
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,  # noqa: ARG002 - httpcore's signature
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
-    ) -> httpcore.NetworkStream:
-        """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
-        exchange = cast("Exchange", timeout)
-        exchange.fresh = True
-        exchange.connecting = Deadline("connecting", exchange.connect_limit)
-        failure: Exception = OSError("no address")
-        try:
-            for address in dict.fromkeys(
-                entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            ):
-                try:
-                    sock = socket.create_connection((str(address), port), exchange.left())
-                except OSError as error:
-                    failure = error
-                    continue
-                with suppress(OSError):  # a wish
-                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return Stream(sock)
-        except (OSError, UnicodeError) as error:  # a label of more than 63 letters is no OSError
+            sock = socket.create_connection((str(address), port), exchange.left())
+        except OSError as error:
             failure = error
-        if isinstance(failure, TimeoutError):
-            raise httpcore.ConnectTimeout from failure
-        raise httpcore.ConnectError(str(failure)) from failure
-
-
-def _left(*deadlines: Deadline) -> float:
-    left = min(deadline.remaining() for deadline in deadlines)
-    if not left:  # a socket would take 0 for "do not wait at all", and fail otherwise than by a timeout
-        raise TimeoutError
-    return left
-
-
-def _is_readable(sock: socket.socket) -> bool:
-    if sock.fileno() < 0:
-        return True
-    with selectors.DefaultSelector() as selector:
-        selector.register(sock, selectors.EVENT_READ)
-        return bool(selector.select(0))
+            continue
+        with suppress(OSError):  # a wish
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return Stream(sock)
+    raise failure

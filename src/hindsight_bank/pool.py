@@ -1,119 +1,158 @@
-"""httpcore's connection pool, with our sockets, and safe from interrupts and forks."""
+"""The connections to one server: a request takes an idle one or opens another; an answer that was read gives it back.
 
-import threading
+The idle ones are a list, of which one step takes and one step adds. So there is no lock, nothing that an interrupt (a
+signal handler that raises, at any bytecode) could leave held, and what was interrupted is never used again.
+"""
+
+import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from ssl import SSLContext
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import httpcore
+from hindsight_bank import http1, network
+from hindsight_bank.http1 import Connection
+from hindsight_bank.network import Exchange
 
-from hindsight_bank import fork
-from hindsight_bank.network import DeadlineBackend
+if TYPE_CHECKING:
+    import httpcore
+
+# The least that current servers keep an idle connection is 30 s.
+_IDLE_SECONDS: Final = 20.0
 
 
-class Exclusive(httpcore.ConnectionInterface):
-    """A connection that one request uses at a time, and none after one that did not end well.
+class Proxy(NamedTuple):
+    """An HTTP proxy, and what to send to it alone."""
 
-    httpcore takes the lock of a connection in Python code, where an interrupt (a signal handler that raises, at any
-    bytecode) can leave it held for ever, or the connection half used. Here a request takes a token, in one step that
-    nothing interrupts, and only a clean end gives it back: what was interrupted is never touched again.
+    host: str
+    port: int
+    headers: http1.Fields = ()
+
+
+class Route(NamedTuple):
+    """The way to a server, through TLS if there is a context.
+
+    Attributes:
+        host: Its name or address.
+        port: Its port.
+        place: Both, as a proxy is told of them.
+        tls: What to speak TLS with.
+        proxy: Who stands between.
     """
 
-    def __init__(self, connection: httpcore.ConnectionInterface) -> None:
-        self._connection = connection
-        self._token = [True]
-        self._spoilt = False
+    host: str
+    port: int
+    place: bytes
+    tls: SSLContext | None = None
+    proxy: Proxy | None = None
 
-    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        """Send a request, if no other is on its way."""
+
+class Answer(NamedTuple):
+    """An answer whose head is here: what httpx takes from httpcore."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    stream: "Body"
+    extensions: dict[str, Any]
+
+
+class Pool:
+    """Connections of one route: what `httpx.HTTPTransport` takes for a pool of httpcore's."""
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._idle: list[Connection] = []
+        self._closed = False
+
+    def handle_request(self, request: "httpcore.Request") -> Answer:
+        """Send a request, which carries its `Exchange`, and return the answer when its head is here."""
+        exchange: Exchange = request.extensions["exchange"]
+        exchange.sent = False
+        text = self._head(request) + b"".join(request.stream)  # type: ignore[arg-type]  # synchronous by construction
+        connection = self._take() or self._connect(exchange)
+        exchange.connecting = None
         try:
-            self._token.pop()
-        except IndexError:
-            raise httpcore.ConnectionNotAvailable from None
-        try:
-            response = self._connection.handle_request(request)
+            exchange.sent = connection.stream.write(exchange, text)
+            head, chunks = connection.answer(exchange)
         except BaseException:
-            self.spoil()
+            connection.close()
             raise
-        return httpcore.Response(
-            response.status,
-            headers=response.headers,
-            content=_Watched(response.stream, self),
-            extensions=response.extensions,
-        )
+        extensions = {"http_version": b"HTTP/1." + head.version, "reason_phrase": head.reason}
+        return Answer(head.status, head.headers, Body(self, connection, chunks), extensions)
 
-    def free(self) -> None:
-        """Let the next request come."""
-        self._token.append(True)
-
-    def spoil(self) -> None:
-        """Let no request come any more."""
-        self._spoilt = True
-        self._connection.close()
-
-    def can_handle_request(self, origin: httpcore.Origin) -> bool:
-        """Tell whether this connection leads there."""
-        return self._connection.can_handle_request(origin)
-
-    def is_available(self) -> bool:
-        """Tell whether a request may come now."""
-        return bool(self._token) and self._connection.is_available()
-
-    def has_expired(self) -> bool:
-        """Tell whether it has been idle for too long, or the server has left."""
-        return self._connection.has_expired()
-
-    def is_idle(self) -> bool:
-        """Tell whether no request is on its way."""
-        return self._connection.is_idle()
-
-    def is_closed(self) -> bool:
-        """Tell whether no request can come any more."""
-        return self._spoilt or self._connection.is_closed()
-
-    def info(self) -> str:
-        """Describe the connection."""
-        return self._connection.info()
+    def give_back(self, connection: Connection) -> None:
+        """Keep a connection whose answer was read to its end, and no other, for the next request."""
+        if not connection.reusable:
+            connection.close()
+            return
+        connection.since = now = time.monotonic()
+        self._idle.append(connection)
+        # Another thread may take what is looked at: then one more than the oldest is closed, which does no harm.
+        with suppress(IndexError):
+            while self._closed or now - self._idle[0].since > _IDLE_SECONDS:
+                self._idle.pop(0).close()
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close every idle connection, and the others when their answers were read."""
+        self._closed = True
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
+
+    def _head(self, request: "httpcore.Request") -> bytes:
+        route, target = self._route, request.url.target
+        if route.proxy is None or route.tls is not None:
+            return http1.head(request.method, target, request.headers)
+        absolute = b"http://%b%b" % (route.place, target)
+        return http1.head(request.method, absolute, [*request.headers, *route.proxy.headers])
+
+    def _take(self) -> Connection | None:
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if time.monotonic() - connection.since < _IDLE_SECONDS and connection.is_usable():
+                    return connection
+                connection.close()
+        return None
+
+    def _connect(self, exchange: Exchange) -> Connection:
+        route, proxy = self._route, self._route.proxy
+        host, port = (route.host, route.port) if proxy is None else (proxy.host, proxy.port)
+        connection = Connection(network.connect(host, port, exchange))
+        try:
+            if route.tls is not None:
+                if proxy is not None:
+                    self._tunnel(connection, proxy, exchange)
+                connection.stream.secure(route.tls, route.host, exchange)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _tunnel(self, connection: Connection, proxy: Proxy, exchange: Exchange) -> None:
+        """Ask a proxy for a tunnel (RFC 9110, 9.3.6)."""
+        place = self._route.place
+        connection.stream.write(exchange, http1.head(b"CONNECT", place, [(b"Host", place), *proxy.headers]))
+        head, _ = connection.answer(exchange, tunnel=True)
+        if not 200 <= head.status < 300:  # noqa: PLR2004 - HTTP: success
+            raise ConnectionError(f"the proxy answered {head.status}")
+        if not connection.is_usable():
+            raise ConnectionError("the proxy said more than that there is a tunnel")
 
 
-class _Watched:
-    """The body of an answer on an `Exclusive` connection."""
+class Body:
+    """An answer's body, read once; closing it gives the connection back, or ends it where something is left."""
 
-    def __init__(self, stream: Any, connection: Exclusive) -> None:
-        self._stream = stream
-        self._exclusive = connection
+    def __init__(self, pool: Pool, connection: Connection, chunks: Iterator[bytes]) -> None:
+        self._pool = pool
+        self._connection: Connection | None = connection
+        self._chunks = chunks
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._stream
-        except BaseException:
-            self._exclusive.spoil()
-            raise
+        return self._chunks
 
     def close(self) -> None:
-        try:
-            self._stream.close()
-        except BaseException:
-            self._exclusive.spoil()
-            raise
-        self._exclusive.free()
-
-
-def fortify(pool: httpcore.ConnectionPool) -> None:
-    """Give a pool our sockets, and make it safe from interrupts and forks.
-
-    httpcore has a parameter for the first, but `httpx.HTTPTransport` does not pass it on.
-    """
-    create = pool.create_connection
-    pool._network_backend = DeadlineBackend()  # noqa: SLF001 - as said; a test guards the private names
-    pool.create_connection = lambda origin: Exclusive(create(origin))  # type: ignore[method-assign]  # of this pool
-    _unlock(pool)
-    fork.in_child(pool, _unlock)
-
-
-def _unlock(pool: httpcore.ConnectionPool) -> None:
-    """Give a pool a new lock: one of C, which no interrupt leaves held, and which no lost thread holds after a fork."""
-    pool._optional_thread_lock = threading.RLock()  # type: ignore[assignment]  # noqa: SLF001 - only used in `with`
+        """Give the connection back."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._pool.give_back(connection)

@@ -1,34 +1,30 @@
 """One request: bytes out, a reply back, bounded in size and time.
 
-`httpx.HTTPTransport` is driven directly: no redirects, cookies, netrc or proxies happen behind our back; of the
-environment only SSL_CERT_FILE and SSL_CERT_DIR count.
+`httpx.HTTPTransport` is driven directly, over connections of ours: no redirects, cookies, netrc or proxies happen
+behind our back; of the environment only SSL_CERT_FILE and SSL_CERT_DIR count.
 """
 
-import logging
 import os
 import ssl
-import threading
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Final
 
 import httpx
 from attrs import frozen
 
-from hindsight_bank import pool
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import AnswerLostError, SettingsError, UnreachableError
 from hindsight_bank.faults import translated
-from hindsight_bank.loading import unforked
+from hindsight_bank.loading import load
 from hindsight_bank.network import Exchange
+from hindsight_bank.pool import Pool, Proxy, Route
 from hindsight_bank.reply import Reply
 
 Headers = Sequence[tuple[str, str]]
 
-# The least that current servers keep an idle connection is 30 s.
-_IDLE_SECONDS: Final = 20.0
 _MOST_REDIRECTS: Final = 3
-
+_PORTS: Final = {"http": 80, "https": 443}
 _PROXY_RULE: Final = "a proxy is the URL of an HTTP proxy: http://host:port"
 
 
@@ -53,7 +49,7 @@ def check_proxy(url: str | None) -> str | None:
         proxy = None if url is None else httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
         raise SettingsError(_PROXY_RULE) from None
-    if proxy is not None and not (proxy.scheme in ("http", "https") and proxy.host):
+    if proxy is not None and not (proxy.scheme == "http" and proxy.host):
         raise SettingsError(_PROXY_RULE)
     return url
 
@@ -66,22 +62,8 @@ class Transport:
     ) -> None:
         self.url = httpx.URL(url)
         self._limits = limits
-        try:
-            with unforked():  # OpenSSL makes a context with locks held that a child would wait for
-                self._transport = httpx.HTTPTransport(
-                    verify=ssl_context or _context(self.url.scheme),
-                    limits=httpx.Limits(
-                        max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS
-                    ),
-                    proxy=proxy,
-                )
-        except OSError as error:
-            raise SettingsError(
-                f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
-                " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
-            ) from None
-        # A test guards the private name, and httpx is pinned below 0.29.
-        pool.fortify(self._transport._pool)  # noqa: SLF001 - as said
+        self._server = f"{self.url.scheme}://{self.url.netloc.decode()}"
+        self._transport = _Httpx(Pool(_route(self.url, ssl_context, proxy)))
         self._process = os.getpid()
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
@@ -131,28 +113,19 @@ class Transport:
         return self._attempt(method, url, headers, body, self._exchange(deadline))
 
     def _exchange(self, deadline: Deadline) -> Exchange:
-        return Exchange(deadline, self._limits.connect, f"{self.url.scheme}://{self.url.netloc.decode()}")
+        return Exchange(deadline, self._limits.connect, self._server)
 
     def _attempt(self, method: str, url: httpx.URL, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
-        timeouts = {
-            "connect": exchange,
-            "read": exchange,
-            "write": exchange,
-            "pool": exchange.deadline.remaining(),
-        }
-        with translated(exchange), _unlogged():
+        with translated(exchange):
             request = httpx.Request(
                 method,
                 url,
                 headers=[("Host", url.netloc.decode()), *headers, ("Content-Length", str(len(body)))],
-                stream=_Body(body, exchange),
-                extensions={"timeout": timeouts},
+                stream=httpx.ByteStream(body),
+                extensions={"exchange": exchange},
             )
+            exchange.sent = True  # by whoever takes it: our own connections know better, a cassette does not say
             response = self._transport.handle_request(request)
-        # It came with the answer to an earlier request: whose it is nobody knows. A replayed answer has no stream.
-        if "network_stream" in response.extensions and not exchange.received:
-            response.close()
-            raise AnswerLostError("an answer was there before the request")
         return Reply(
             response.status_code,
             response.headers,
@@ -168,33 +141,47 @@ class Transport:
             self._transport.close()
 
 
-def _context(scheme: str) -> ssl.SSLContext | bool:
-    """Return one for plain http, which is never used, far cheaper than loading the certificate store."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if scheme == "http" else True
+class _Httpx(httpx.HTTPTransport):
+    """httpx's transport over our pool; what hooks its `handle_request`, as vcrpy does, hooks ours.
+
+    Its constructor, which is left out, would load certificates and make a pool of httpcore's.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        load("httpcore")  # which a request would do otherwise, and a fork meanwhile
+        # A test guards the private name, and httpx is pinned below 0.29.
+        self._pool = pool  # type: ignore[assignment]  # all that is asked of it
 
 
-class _Body(httpx.SyncByteStream):
-    """A request body that tells when its last byte was written."""
+def _route(url: httpx.URL, ssl_context: ssl.SSLContext | None, proxy: str | None) -> Route:
+    host, port = url.raw_host.decode(), url.port or _PORTS[url.scheme]
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    tls = _tls(ssl_context) if url.scheme == "https" else None
+    return Route(host, port, place.encode(), tls, None if proxy is None else _proxy(httpx.URL(proxy)))
 
-    def __init__(self, body: bytes, exchange: Exchange) -> None:
-        self._body = body
-        self._exchange = exchange
 
-    def __iter__(self) -> Iterator[bytes]:
-        self._exchange.connected()  # and so is a tunnel, whose own request has no body
-        yield self._body
-        self._exchange.sent = True
+def _tls(context: ssl.SSLContext | None) -> ssl.SSLContext:
+    try:
+        context = context or httpx.create_ssl_context()
+    except OSError as error:
+        raise SettingsError(
+            f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
+            " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
+        ) from None
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _proxy(url: httpx.URL) -> Proxy:
+    pair = b64encode(f"{url.username}:{url.password}".encode())
+    headers = [(b"Proxy-Authorization", b"Basic " + pair)] if url.userinfo else []
+    return Proxy(url.raw_host.decode(), url.port or _PORTS[url.scheme], headers)
 
 
 def _chunks(response: httpx.Response, exchange: Exchange) -> Iterator[bytes]:
     """Yield the body as it comes, with our errors."""
-    stream = iter(response.stream)  # type: ignore[arg-type]  # synchronous by construction
-    while True:
-        with translated(exchange), _unlogged():
-            chunk = next(stream, None)
-        if chunk is None:
-            return
-        yield chunk
+    with translated(exchange):
+        yield from response.stream  # type: ignore[misc]  # synchronous by construction
 
 
 def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
@@ -212,18 +199,3 @@ def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
     plain = not target.userinfo and not target.query
     ours = target.raw_path.rstrip(b"/").endswith(url.raw_path.rstrip(b"/"))
     return target if same and plain and ours and target != url else None
-
-
-_quiet: Final = threading.local()
-# httpcore's DEBUG records quote the headers of answers, session ids included, and the bytes that it could not read.
-logging.getLogger("httpcore.http11").addFilter(lambda _: not getattr(_quiet, "now", False))
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep httpcore from logging what this thread does meanwhile."""
-    _quiet.now = True
-    try:
-        yield
-    finally:
-        _quiet.now = False
