@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, Self
 from unittest.mock import Mock
 
-import httpcore
+import httpx
 import pytest
 from conftest import OpenBank, Serve
 from wire_server import GENERATIONS, MEMORY, PATIENCE, Generation, Hindsight, Play, Request, tool_result
@@ -25,7 +25,7 @@ from hindsight_bank import Bank, BankError
 from hindsight_bank.backoff import Backoff
 from hindsight_bank.deadline import Deadline
 
-ROOMS = tuple(str(Path(str(package.__file__)).parent) for package in (hindsight_bank, httpcore))
+ROOMS = tuple(str(Path(str(package.__file__)).parent) for package in (hindsight_bank, httpx))
 INTERRUPTS = 60
 
 
@@ -34,7 +34,7 @@ class Alarm(Exception):  # noqa: N818 - as a caller may name it
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the moment of that number, in our code and httpcore's.
+    """Raises KeyboardInterrupt at the moment of that number, in our code and httpx's.
 
     A moment is where CPython looks for signals: after a call, at the beginning of a function, at the end of a round.
     """

@@ -16,7 +16,7 @@ import pytest
 from conftest import OpenTransport, Serve
 from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
 
-from hindsight_bank import BankError, DeadlineError, SettingsError, UnreachableError, fork
+from hindsight_bank import AnswerLostError, BankError, DeadlineError, SettingsError, UnreachableError, fork
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.network import Exchange
 from hindsight_bank.transport import Limits, Transport
@@ -446,6 +446,25 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     # What was abandoned is not used again.
     assert post(transport, patient()) == [b"1"]
     assert server.connections == 2
+
+
+def test_a_child_that_is_born_while_a_connection_comes_up_does_not_write_to_it(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """POSIX, fork; CPython, PEP 475: `connect` goes on in parent and child after a signal handler that forks."""
+    server = serve(lambda _: http(b"1"))
+    connect = socket.create_connection
+
+    def forked(*args: Any) -> socket.socket:
+        sock = connect(*args)
+        monkeypatch.setattr(Exchange, "forked", lambda _: True)
+        return sock
+
+    monkeypatch.setattr(socket, "create_connection", forked)
+    with pytest.raises(AnswerLostError, match="forked"):
+        post(open_transport(server), patient())
+    server.wait_until_left()
+    assert not server.requests
 
 
 def test_certificates_that_cannot_be_loaded_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,14 @@ def test_a_connection_comes_back_once_and_only_when_its_answer_was_read(
     assert server.connections == 2 - read
 
 
+def test_an_idle_connection_holds_nothing_of_the_answer(serve: Serve, open_transport: OpenTransport) -> None:
+    """Ours: the last piece, kept, would keep the allocator from giving back the memory of all the others."""
+    transport = open_transport(serve(lambda _: http(b"1" * 2**20, framing="chunked")))
+    post(transport)
+    (connection,) = transport._transport._pool._idle  # type: ignore[attr-defined]
+    assert len(connection._data) < 100
+
+
 @pytest.mark.parametrize("answer", [http(b"1", headers={"connection": "close"}), http(b"1").replace(b"/1.1", b"/1.0")])
 def test_a_connection_that_is_to_end_is_not_kept(answer: bytes, serve: Serve, open_transport: OpenTransport) -> None:
     """RFC 9112, 9.3 and 9.6."""

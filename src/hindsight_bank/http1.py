@@ -150,13 +150,15 @@ class Connection:
             data = self.stream.read(exchange)
 
     def _some(self, exchange: Exchange, left: int) -> Iterator[bytes]:
-        """Yield so many bytes."""
+        """Yield so many bytes, and hold on to none: a piece that stays can pin the memory of all before it."""
         while left:
             if self._at == len(self._data):
                 self._more(exchange)
-            data = self._data[self._at : self._at + left] if self._at or left < len(self._data) else self._data
+            data = self._data[self._at : self._at + left]
             self._at += len(data)
             left -= len(data)
+            if self._at == len(self._data):
+                self._data, self._at = b"", 0
             yield data
 
     def _size(self, exchange: Exchange) -> int:
@@ -169,11 +171,10 @@ class Connection:
             if len(self._data) - self._at > _MOST_HEAD:
                 raise FramingError("a line of the answer is too long")
             self._more(exchange)
-        line = self._data[self._at : end]
-        self._at = end + 2
+        line, self._at = self._data[self._at : end], end + 2
         return line
 
     def _more(self, exchange: Exchange) -> None:
         if not (data := self.stream.read(exchange)):
             raise FramingError("the connection ended")
-        self._data, self._at = self._data[self._at :] + data if self._at < len(self._data) else data, 0
+        self._data, self._at = self._data[self._at :] + data, 0

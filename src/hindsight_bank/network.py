@@ -86,6 +86,8 @@ class Stream:
         A server may answer before it has read everything, and read no further (RFC 9112, 9.5): then it did not, and
         there may be an answer to read.
         """
+        if exchange.forked():  # while the connection came up, in a signal handler
+            raise ConnectionError("the connection is the parent's")
         view = memoryview(data)
         while view:
             left = exchange.left()
