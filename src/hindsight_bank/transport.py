@@ -10,13 +10,14 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import httpcore  # noqa: F401 - a request imports it, and a fork meanwhile would leave its lock held
 import httpx
 from attrs import frozen
 
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import AnswerLostError, SettingsError, UnreachableError
 from hindsight_bank.faults import translated
-from hindsight_bank.loading import load
+from hindsight_bank.loading import unforked
 from hindsight_bank.network import Exchange
 from hindsight_bank.pool import Pool, Proxy, Route
 from hindsight_bank.reply import Reply
@@ -148,7 +149,6 @@ class _Httpx(httpx.HTTPTransport):
     """
 
     def __init__(self, pool: Pool) -> None:
-        load("httpcore")  # which a request would do otherwise, and a fork meanwhile
         # A test guards the private name, and httpx is pinned below 0.29.
         self._pool = pool  # type: ignore[assignment]  # all that is asked of it
 
@@ -162,7 +162,8 @@ def _route(url: httpx.URL, ssl_context: ssl.SSLContext | None, proxy: str | None
 
 def _tls(context: ssl.SSLContext | None) -> ssl.SSLContext:
     try:
-        context = context or httpx.create_ssl_context()
+        with unforked():  # OpenSSL makes a context with locks held that a child would wait for
+            context = context or httpx.create_ssl_context()
     except OSError as error:
         raise SettingsError(
             f"the certificates could not be loaded ({error.strerror or type(error).__name__}):"
