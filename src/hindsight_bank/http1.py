@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 from hindsight_bank.network import Exchange, Stream
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_TEXT: Final = rb"[\t -~\x80-\xff]*+"
-_REQUEST: Final = re.compile(rb"[A-Z]++ [!-~]++ HTTP/1\.1\r\n(?:" + _TOKEN + rb": " + _TEXT + rb"\r\n)*+\r\n")
+# What may go out; and what may come in, where other control characters may stay (RFC 9110, 5.5).
+_SAID: Final = rb"[\t -~\x80-\xff]*+"
+_TEXT: Final = rb"[^\x00\n\r\x0b\x0c]*+"
+_REQUEST: Final = re.compile(rb"[A-Z]++ [!-~]++ HTTP/1\.1\r\n(?:" + _TOKEN + rb": " + _SAID + rb"\r\n)*+\r\n")
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: (" + _TEXT + rb"))?")
 _FIELD: Final = re.compile(rb"(" + _TOKEN + rb"):(" + _TEXT + rb")")
 _LENGTH: Final = re.compile(rb"[0-9]{1,19}")
@@ -122,13 +124,13 @@ class Connection:
 
     def _exactly(self, exchange: Exchange, size: int, *, keep: bool) -> Iterator[bytes]:
         if not size:
-            self.reusable = keep
+            self._end(keep=keep)
             return iter(())
         return self._sized(exchange, size, keep=keep)
 
     def _sized(self, exchange: Exchange, size: int, *, keep: bool) -> Iterator[bytes]:
         yield from self._some(exchange, size)
-        self.reusable = keep
+        self._end(keep=keep)
 
     def _chunks(self, exchange: Exchange, *, keep: bool) -> Iterator[bytes]:
         while size := self._size(exchange):
@@ -140,6 +142,11 @@ class Connection:
             total += len(trailer)
             if total > _MOST_HEAD or not _FIELD.fullmatch(trailer):
                 raise FramingError("the answer has a malformed trailer")
+        self._end(keep=keep)
+
+    def _end(self, *, keep: bool) -> None:
+        """Let the next request come, and go of the last piece, which would pin the memory of all before it."""
+        self._data, self._at = self._data[self._at :], 0
         self.reusable = keep
 
     def _to_the_end(self, exchange: Exchange) -> Iterator[bytes]:
@@ -150,15 +157,13 @@ class Connection:
             data = self.stream.read(exchange)
 
     def _some(self, exchange: Exchange, left: int) -> Iterator[bytes]:
-        """Yield so many bytes, and hold on to none: a piece that stays can pin the memory of all before it."""
+        """Yield so many bytes."""
         while left:
             if self._at == len(self._data):
                 self._more(exchange)
             data = self._data[self._at : self._at + left]
             self._at += len(data)
             left -= len(data)
-            if self._at == len(self._data):
-                self._data, self._at = b"", 0
             yield data
 
     def _size(self, exchange: Exchange) -> int:
