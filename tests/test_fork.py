@@ -315,19 +315,20 @@ def test_a_fork_while_another_thread_makes_a_tls_context_harms_neither(serve: Se
     run(
         server,
         """
-import ssl
+import httpx
+from hindsight_bank.transport import Limits, Transport
 
 begun, over = threading.Event(), []
 
-class Slow(ssl.SSLContext):
-    def __new__(cls, *args):
-        begun.set()
-        time.sleep(0.5)
-        over.append(os.getpid())
-        return super().__new__(cls, *args)
+def slow(make=httpx.create_ssl_context):
+    begun.set()
+    time.sleep(0.5)
+    over.append(os.getpid())
+    return make()
 
-ssl.SSLContext = Slow
-thread = threading.Thread(target=work, args=(bank, "parent"))
+httpx.create_ssl_context = slow
+work(bank, "parent")
+thread = threading.Thread(target=lambda: Transport("https://localhost/", Limits()).close())
 thread.start()
 begun.wait()
 child = fork(lambda: (over.remove(os.getppid()), work(bank, "child"), bank.close()))
