@@ -1,5 +1,6 @@
 """An answer's body: bytes in, the JSON text of each message out, whether it came as JSON or as an event stream."""
 
+import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -58,7 +59,9 @@ class Reply:
             raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
         media_type = self._media_type()
         if media_type == JSON:
-            yield _utf8(b"".join(self._counted()), "answer")
+            whole = io.BytesIO()  # which gives away what it grew, where a join would hold everything twice
+            whole.writelines(self._counted())
+            yield _utf8(whole.getvalue(), "answer")
         elif media_type == EVENTS:
             # An event without data primes a resumable stream; other event types are not ours.
             yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
