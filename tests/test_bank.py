@@ -277,6 +277,8 @@ def test_a_bank_that_was_never_used_closes_silently_and_stays_closed() -> None:
         *(("max_request_bytes", value) for value in (0, -1, 1.5, "5", True, None)),
         *(("max_response_bytes", value) for value in (0, -1, 1.5, "5", True, None)),
         *(("backoff", value) for value in ("", "never", None, True, 5)),
+        *(("allow_new_bank", value) for value in ("False", "", None, 0, 1)),
+        *(("ssl_context", value) for value in (True, False, 1, "ca.pem")),
         *(
             ("proxy", value)
             for value in ("", "s3cret", "socks5://s3cret@h", "ftp://h", "http://", "//h", 5, b"http://h")

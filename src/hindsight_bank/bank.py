@@ -521,6 +521,8 @@ def checked_options(
 
     if backoff not in ("wait", "raise"):
         raise SettingsError("backoff is 'wait' or 'raise'")
+    if not isinstance(allow_new_bank, bool):  # "False" from an environment would make banks
+        raise SettingsError("allow_new_bank is True or False")
     limits = transport.Limits(
         connect=seconds(connect_timeout, math.inf),
         request=_positive("max_request_bytes", max_request_bytes),
@@ -530,7 +532,7 @@ def checked_options(
         key=credentials.check_key(api_key, "api_key"),
         client=session.Client("hindsight-bank", __version__),
         limits=limits,
-        ssl_context=ssl_context,
+        ssl_context=transport.check_context(ssl_context),
         proxy=transport.check_proxy(proxy),
         backoff=backoff,
         allow_new_bank=allow_new_bank,

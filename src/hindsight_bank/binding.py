@@ -17,7 +17,7 @@ from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import SettingsError
 from hindsight_bank.loading import unforked
 
-_BANK_ID: Final = re.compile(r"[a-z0-9_-]+", re.ASCII)
+_BANK_ID: Final = re.compile(r"[a-z0-9_-]{1,1024}", re.ASCII)
 # Unpaired surrogates (Cs) cannot be sent; the other categories are Unicode's controls.
 _UNUSABLE: Final = ("Cc", "Cs", "Zl", "Zp")
 _PATH: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?", re.ASCII)
@@ -26,12 +26,14 @@ _LOOPBACK_V4: Final = re.compile(r"127(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0
 # urlsplit reads a host out of `[::1]x` and `x[::1]` too.
 _NETLOC: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?)(:[0-9]+)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_LONGEST_HOST: Final = 254  # RFC 1035: 253 and a final dot
+_LONGEST_PATH: Final = 1024
 
 
 def check_bank_id(bank_id: str) -> str:
     """Return a usable bank id, or raise `SettingsError` with the rule."""
     if not (isinstance(bank_id, str) and _BANK_ID.fullmatch(bank_id)):
-        raise SettingsError("a bank id is one or more of a-z, 0-9, '_' and '-'")
+        raise SettingsError("a bank id is one or more of a-z, 0-9, '_' and '-', at most 1024")
     return bank_id
 
 
@@ -45,7 +47,7 @@ def check_free_id(name: str, value: str) -> str:
 
 def check_path(path: str) -> str:
     """Return a usable path of an endpoint, or raise `SettingsError` with the rule."""
-    if not (isinstance(path, str) and _PATH.fullmatch(path)):
+    if not (isinstance(path, str) and len(path) <= _LONGEST_PATH and _PATH.fullmatch(path)):
         raise SettingsError("a path begins with '/', for example '/mcp', and has only letters, digits and . _ ~ -")
     return path
 
@@ -74,7 +76,7 @@ def canonical_origin(server_url: str) -> str:
         raise SettingsError("a server URL begins with https:// (or http:// on this machine)")
     if parts.path not in ("", "/"):
         raise SettingsError("a server URL has no path: the bank's endpoint below it is added for you")
-    if not host or not _NETLOC.fullmatch(parts.netloc) or ".." in host or port == 0:
+    if not host or not _NETLOC.fullmatch(parts.netloc) or ".." in host or len(host) > _LONGEST_HOST or port == 0:
         raise SettingsError("the server URL's host or port is missing or malformed")
     netloc = _netloc(host)
     if parts.scheme == "http" and not is_loopback(host):

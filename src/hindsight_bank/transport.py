@@ -55,6 +55,13 @@ def check_proxy(url: str | None) -> str | None:
     return url
 
 
+def check_context(context: ssl.SSLContext | None) -> ssl.SSLContext | None:
+    """Return the TLS settings of the caller, None for the public certificates, or raise `SettingsError`."""
+    if context is not None and not isinstance(context, ssl.SSLContext):
+        raise SettingsError("ssl_context is an ssl.SSLContext, for example of ssl.create_default_context(cafile=...)")
+    return context
+
+
 class Transport:
     """The connections of one process to one URL: in a forked child it sends nothing and closes nothing."""
 
