@@ -101,12 +101,12 @@ def test_an_argument_that_the_server_would_drop_is_refused_naming_it_and_the_ser
         listed("recall", schema).judge({"query": "q", "tag_groups": []}, SERVER)
     error = caught.value
     assert (error.tool, error.problems) == ("recall", ("unknown to this server @ $.tag_groups",))
-    assert str(error) == f"recall: unknown to this server @ $.tag_groups (server: {SERVER})"
+    assert str(error) == f"recall: unknown to this server @ $.tag_groups (the server calls itself {SERVER})"
 
 
 def test_every_unknown_argument_is_named_even_by_a_server_without_a_name() -> None:
     """Ours: all at once, in the order of the call."""
-    with pytest.raises(ArgumentsError, match=r"\(server: unnamed\)$") as caught:
+    with pytest.raises(ArgumentsError, match=r"\(the server calls itself unnamed\)$") as caught:
         listed("retain", {"properties": {"content": {}}}).judge({"content": "c", "tags": [], "strategy": "x"}, "")
     assert [problem[-10:] for problem in caught.value.problems] == ["r @ $.tags", "$.strategy"]
 
