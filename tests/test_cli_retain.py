@@ -84,6 +84,26 @@ def test_a_retain_whose_answer_is_lost_says_that_it_may_have_run(start_bank: Sta
     assert len(texts(server)) == 1
 
 
+@pytest.mark.usefixtures("config")
+@pytest.mark.parametrize(
+    ("closed", "command", "code", "says"),
+    [
+        (">&-", "retain x", 0, ""),
+        ("2>&-", "recall x --max-tokens 0", 2, ""),
+        ("<&-", "retain", 2, "hindsight-bank: retain: give the TEXT, pipe it in, or name a file with --file\n"),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_fault(
+    closed: str, command: str, code: int, says: str, start_bank: Start
+) -> None:
+    """Python, sys.stdin: None where there is none."""
+    server = bound(start_bank())
+    script = ["/bin/sh", "-c", f'exec "$@" {command} {closed}', "sh", *COMMAND]
+    ran = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, "", says)
+    assert texts(server) == (["x"] if code == 0 else [])
+
+
 # -- many --------------------------------------------------------------------------------------------------------------
 
 

@@ -30,6 +30,9 @@ from hindsight_bank.inert import one_line
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` (None: the process's own) names, and return its exit code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by who started this
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another alphabet is no error

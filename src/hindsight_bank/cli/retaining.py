@@ -40,9 +40,10 @@ def retain(args: Namespace) -> int:
 
 def _piped() -> str:
     """Return the text on standard input."""
-    if sys.stdin.isatty():
+    given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_LONGEST)
+    if not given:
         raise ArgumentsError("retain: give the TEXT, pipe it in, or name a file with --file", tool="retain")
     try:
-        return sys.stdin.buffer.read(_LONGEST).decode("utf-8-sig")
+        return given.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ArgumentsError("retain: the text on standard input is not UTF-8", tool="retain") from None
