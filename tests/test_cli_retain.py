@@ -195,6 +195,20 @@ def test_a_line_whose_outcome_is_unknown_is_told_and_never_repeated_unasked(
     assert len(texts(server)) == 4
 
 
+def test_a_line_that_replaces_is_sent_again_though_it_may_have_run(start_bank: Start, run: Run, notes: Path) -> None:
+    """Hindsight's retain: the same document_id again replaces what it held, unless it appends."""
+    appended = {"content": "two", "document_id": "d-2", "update_mode": "append"}
+    notes.write_bytes(lines({"content": "one", "document_id": "d-1"}, appended))
+    fake = Hindsight()
+    fake.answers["retain"] = lambda _: [Move.CLOSE]
+    server = bound(start_bank(fake))
+    assert run("retain", "--file", str(notes)).code == 6
+    fake.answers.clear()
+    again = run("retain", "--file", str(notes))
+    assert (again.code, again.out) == (6, f"1 accepted, 1 unknown (may have run); report: {notes}.report\n")
+    assert texts(server) == ["one", "two", "one"]
+
+
 def test_faults_that_are_not_the_lines_end_a_run_after_three(start_bank: Start, run: Run, notes: Path) -> None:
     """Ours: a server that is down is not handed a thousand texts; the next run goes on."""
     notes.write_bytes(lines(*({"content": str(number)} for number in range(9))))
@@ -203,7 +217,7 @@ def test_faults_that_are_not_the_lines_end_a_run_after_three(start_bank: Start, 
     server = bound(start_bank(fake))
     ran = run("retain", "--file", str(notes))
     assert ran.code == 7
-    assert ran.out == f"3 refused by the server; report: {notes}.report\n"
+    assert ran.out == f"3 refused by the server, 6 left; report: {notes}.report\n"
     assert ran.err.splitlines()[-1].startswith("hindsight-bank: ")
     assert len(texts(server)) == 3
     fake.answers.clear()
@@ -247,7 +261,7 @@ def test_a_killed_run_leaves_the_line_in_flight_unknown(start_bank: Start, run: 
     assert outcomes(notes) == {1: "accepted", 2: "unknown", 3: "accepted"}
 
 
-def test_ctrl_c_ends_a_run_quietly_and_the_next_goes_on(start_bank: Start, run: Run, notes: Path) -> None:
+def test_ctrl_c_ends_a_run_with_its_summary_and_the_next_goes_on(start_bank: Start, run: Run, notes: Path) -> None:
     """POSIX shells: 130 is 128 and SIGINT."""
     fake = Hindsight()
     fake.answers["retain"] = lambda request: [Move.HANG] if request.arguments["content"] == "two" else None
@@ -256,8 +270,10 @@ def test_ctrl_c_ends_a_run_quietly_and_the_next_goes_on(start_bank: Start, run: 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
         wait(lambda: texts(server) == ["one", "two"])
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == (b"", b"")
-        assert process.returncode == 130
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    told = "interrupted: 1 accepted, 1 unknown (may have run), 1 left"
+    assert err.decode() == f"{told}; report: {notes}.report; run it again to go on\n"
     fake.answers.clear()
     assert run("retain", "--file", str(notes), "--repeat-unknown").code == 0
     assert texts(server) == ["one", "two", "two", "three"]

@@ -95,7 +95,8 @@ def _retaining(commands: Any) -> None:
         "Hand a text to the bank: TEXT, or standard input without it; or, with --file, a JSON object a line, its keys"
         " named as the options of a text in Python: content, context, timestamp, tags, metadata, document_id,"
         " strategy, update_mode. What became of each line goes to the report; a second run sends only what was not"
-        " accepted. A line whose outcome is unknown may have run, and is sent again only with --repeat-unknown."
+        " accepted. A line whose outcome is unknown may have run: it is sent again where it has a document_id and"
+        " replaces, else only with --repeat-unknown."
     )
     retain = _command(
         commands, "retaining", "retain", "hand texts to the bank", "bank", "file", "call", "json", about=about

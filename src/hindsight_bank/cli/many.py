@@ -45,7 +45,7 @@ def retain_file(args: Namespace) -> int:
     binding = chosen(args)
     screen = Screen(stderr=True)
     with path.open("rb") as file:
-        total = sum(1 for _ in file)
+        total = sum(1 for line in file if line.strip())
         file.seek(0)
         with (
             opened(binding, timeout=args.timeout, new_bank=args.new_bank) as (bank, _),
@@ -53,13 +53,17 @@ def retain_file(args: Namespace) -> int:
             screen.progress("lines", total) as bar,
         ):
             run = Run(bank, report, screen, repeat_unknown=args.repeat_unknown)
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    run.take(number, line.strip())
-                bar.reach(number)
-                if run.stopped:
-                    break
-    _summary(args, run, place)
+            try:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        run.take(number, line.strip())
+                    bar.reach(run.taken)
+                    if run.stopped:
+                        break
+            except KeyboardInterrupt:
+                screen.note(f"interrupted: {_told(run, total)}; report: {place}; run it again to go on")
+                raise
+    _summary(args, run, total, place)
     if run.stopped:
         raise run.stopped
     return run.ending()
@@ -83,20 +87,26 @@ class Run:
         self._repeat_unknown = repeat_unknown
         self._in_a_row = 0
 
+    @property
+    def taken(self) -> int:
+        """How many lines came to an end."""
+        return sum(self.counts.values())
+
     def take(self, number: int, line: bytes) -> None:
-        """Retain a line, unless an earlier run did or may have."""
+        """Retain a line, unless an earlier run did, or may have and would do it twice."""
         name, earlier = self._report.before(line)
         if earlier == "accepted":
             self.counts["before"] += 1
-        elif earlier == "unknown" and not self._repeat_unknown:
+            return
+        try:
+            given = _arguments(line)
+        except ValueError as error:
+            self._failed(number, name, "bad", str(error))
+            return
+        if earlier == "unknown" and not (self._repeat_unknown or _replaces(given)):
             self._count(number, "unknown", "it may have run before; only --repeat-unknown sends it again")
         else:
-            try:
-                given = _arguments(line)
-            except ValueError as error:
-                self._failed(number, name, "bad", str(error))
-            else:
-                self._send(number, name, given)
+            self._send(number, name, given)
 
     def ending(self) -> int:
         """Return the exit code of a run that came to the last line."""
@@ -115,6 +125,9 @@ class Run:
                 self.stopped = error
             end = "bad" if isinstance(error, ArgumentsError) else error.outcome
             self._failed(number, name, end, f"{type(error).__name__}: {error}")
+        except KeyboardInterrupt:
+            self.counts["unknown"] += 1
+            raise
         else:
             self._in_a_row = 0
             self.counts["accepted"] += 1
@@ -142,10 +155,22 @@ def _arguments(line: bytes) -> dict[str, Any]:
     return given
 
 
-def _summary(args: Namespace, run: Run, place: Path) -> None:
+def _replaces(given: dict[str, Any]) -> bool:
+    """Tell whether a text takes the place of the one before, so that sending it twice does no harm."""
+    return bool(given.get("document_id")) and given.get("update_mode") != "append"
+
+
+def _told(run: Run, total: int) -> str:
+    """Return how many lines came to which end, in words."""
+    told = [f"{count} {_WORDS[end]}" for end, count in run.counts.items() if count]
+    if left := total - run.taken:
+        told.append(f"{left} left")
+    return ", ".join(told) or "no lines"
+
+
+def _summary(args: Namespace, run: Run, total: int, place: Path) -> None:
     """Show how many lines came to which end."""
     if args.json:
         output.document({**run.counts, "report": str(place)})
         return
-    told = ", ".join(f"{count} {_WORDS[end]}" for end, count in run.counts.items() if count)
-    Screen().note(f"{told or 'no lines'}; report: {place}")
+    Screen().note(f"{_told(run, total)}; report: {place}")
