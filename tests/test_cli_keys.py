@@ -109,6 +109,7 @@ def test_a_key_store_that_does_not_work_is_one_sentence_with_the_ways_out(
         says = "could not be read"
     assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)
     assert says in ran.err
+    assert ran.err.startswith("hindsight-bank: the server wants an API key, and ") == (command == ["status"])
     assert WAYS in ran.err
     assert "api_key=" in ran.err
     assert KEY not in ran.err
@@ -122,6 +123,7 @@ def test_a_missing_keyring_package_is_one_sentence(
     monkeypatch.setitem(sys.modules, "keyring", None)
     ran = run("status")
     assert (ran.code, ran.err.count("\n")) == (3, 1)
+    assert "the server wants an API key, and the key store needs the keyring package" in ran.err
     assert "pip install 'hindsight-bank[keyring]'" in ran.err
     assert WAYS in ran.err
 

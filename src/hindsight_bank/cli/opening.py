@@ -58,7 +58,11 @@ def bank_with(binding: Binding, key: str | None, source: str, timeout: float | N
 
 def _stored(binding: Binding) -> str:
     """Return the stored key, or say that there is none: an error of no source."""
-    if (key := stored_key(binding.server_url, binding.bank_id)) is None:
+    try:
+        key = stored_key(binding.server_url, binding.bank_id)
+    except CredentialsError as error:
+        raise CredentialsError(f"the server wants an API key, and {error}", source=error.source) from error
+    if key is None:
         raise CredentialsError(
             f"the server wants an API key, and the key store holds none for {binding.bank_id} (or is switched off):"
             f" hindsight-bank login stores one; or set {KEY_VARIABLE}; or pass Bank(..., api_key=...) in Python"
