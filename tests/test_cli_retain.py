@@ -162,6 +162,41 @@ def _refuse(text: str) -> Callable[[Request], dict[str, Any] | None]:
     return answer
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"content": "a", "content": "b"}', "it has the key 'content' twice"),
+        (b'{"content": "a", "metadata": {"x": "1", "x": "2"}}', "it has the key 'x' twice"),
+        (b'{"content": "a", "colour": "red"}', "it has the key 'colour', which is none of content, context, "),
+        (b'{"content": a}', "it is no JSON: Expecting value, column 13"),
+    ],
+)
+def test_a_bad_line_is_told_what_is_bad_in_it(line: bytes, says: str, start_bank: Start, run: Run, notes: Path) -> None:
+    """Ours: RFC 8259 lets a reader keep either of two equal keys; here neither is guessed at."""
+    server = bound(start_bank())
+    notes.write_bytes(line)
+    ran = run("retain", "--file", str(notes))
+    assert (ran.code, texts(server)) == (10, [])
+    assert ran.err.startswith(f"line 1: bad: {says}")
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/null", "."])
+def test_what_is_no_regular_file_is_refused_and_no_report_made(name: str, start_bank: Start, run: Run) -> None:
+    """Ours: a report lies beside a file."""
+    bound(start_bank())
+    ran = run("retain", "--file", name)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert f"--file {name} is no regular file" in ran.err
+    assert not Path(f"{name}.report").exists()
+
+
+@pytest.mark.parametrize("given", [["x"], ["=x"], ["x=1", "x=2"]])
+def test_metadata_has_names_each_of_them_once(given: list[str], run: Run) -> None:
+    """Ours: none is lost without a word."""
+    ran = run("retain", "x", *(part for pair in given for part in ("--metadata", pair)))
+    assert (ran.code, "--metadata takes " in ran.err) == (2, True)
+
+
 def test_the_same_line_twice_is_two_texts(start_bank: Start, run: Run, notes: Path) -> None:
     """Ours: lines are told apart by their text and how often it came before."""
     server = bound(start_bank())

@@ -200,12 +200,15 @@ def _memories_fault(args: argparse.Namespace, given: set[str]) -> str | None:
 
 def _retain_fault(args: argparse.Namespace, given: set[str]) -> str | None:
     of_text = {"text", "context", "timestamp", "tag", "metadata", "document_id", "strategy", "update_mode"}
-    if args.file and (wrong := sorted(given & of_text)):
+    if args.file is not None and (wrong := sorted(given & of_text)):
         return f"--file goes without {_shown(wrong[0])}: each line of the file has its own"
-    if not args.file and given & {"report", "repeat_unknown"}:
+    if args.file is None and given & {"report", "repeat_unknown"}:
         return "--report and --repeat-unknown go with --file"
-    if any("=" not in pair for pair in args.metadata or ()):
+    names = [pair.partition("=")[0] for pair in args.metadata or () if "=" in pair]
+    if len(names) < len(args.metadata or ()) or not all(names):
         return "--metadata takes NAME=VALUE"
+    if len(set(names)) < len(names):
+        return "--metadata takes each NAME once"
     return None
 
 

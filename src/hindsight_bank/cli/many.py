@@ -2,6 +2,7 @@
 
 import json
 from argparse import Namespace
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from hindsight_bank import (
     BankError,
     IncompatibleServer,
     NotFoundError,
+    SettingsError,
     ToolError,
     UnauthorizedError,
 )
@@ -41,6 +43,8 @@ _WORDS: Final = {
 def retain_file(args: Namespace) -> int:
     """Retain each line of a file that was not accepted before, and return the exit code."""
     path = Path(args.file)
+    if args.file == "-" or (path.exists() and not path.is_file()):
+        raise SettingsError(f"--file {args.file} is no regular file: write the lines into one, for the report's sake")
     place = Path(args.report or f"{path}.report")
     binding = chosen(args)
     screen = Screen(stderr=True)
@@ -145,14 +149,25 @@ class Run:
 def _arguments(line: bytes) -> dict[str, Any]:
     """Return the arguments of `Bank.retain` that a line holds, or raise `ValueError` saying what it should."""
     try:
-        given = json.loads(line)
-    except (ValueError, RecursionError):
+        given = json.loads(line, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:  # which quotes nothing
+        raise ValueError(f"it is no JSON: {error.msg}, column {error.colno}") from None
+    except (UnicodeDecodeError, RecursionError):
         raise ValueError("it is no JSON") from None
     if not isinstance(given, dict) or "content" not in given:
         raise ValueError("it is no object with a content")
-    if not given.keys() <= _KEYS:
-        raise ValueError(f"it has a key that is none of {', '.join(sorted(_KEYS))}")
+    if strange := sorted(given.keys() - _KEYS):
+        raise ValueError(f"it has the key {strange[0]!r}, which is none of {', '.join(sorted(_KEYS))}")
     return given
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, each of whose keys is there once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"it has the key {twice!r} twice")
+    return found
 
 
 def _replaces(given: dict[str, Any]) -> bool:

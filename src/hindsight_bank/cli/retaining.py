@@ -15,7 +15,7 @@ _LONGEST: Final = 64 * 2**20
 
 def retain(args: Namespace) -> int:
     """Hand one text to the bank, or those of a file."""
-    if args.file:
+    if args.file is not None:
         from hindsight_bank.cli.many import retain_file  # noqa: PLC0415 - another way to use this command
 
         return retain_file(args)
