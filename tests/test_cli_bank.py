@@ -206,7 +206,11 @@ def test_nothing_found_is_said(start_bank: Start, run: Run) -> None:
     """Ours: an empty answer is no empty screen."""
     bound(start_bank(list_memories=pages(0)))
     assert run("recall", "x").out == "Nothing was found.\n"
-    assert run("memories").out == "No memories.\n"
+    for command in (["memories"], ["memories", "--all"]):
+        assert run(*command).out == "No memories.\n"
+        assert run(*command, "--type", "world").out == "No memories.\n"
+        known = "The types that servers know are world, experience, observation."
+        assert run(*command, "--type", "facts").out == f"No memories. {known}\n"
 
 
 def test_a_structured_answer_is_shown_and_its_absence_explained(start_bank: Start, run: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hindsight_bank.cli.screen import Screen
 
 _LIMIT: Final = 20
 _TABLE: Final = 100
+_TYPES: Final = ("world", "experience", "observation")
 
 
 def memories(args: Namespace) -> None:
@@ -61,7 +62,7 @@ def _page(bank: Bank, filters: dict[str, Any], args: Namespace) -> None:
         return
     screen = Screen()
     if not page.items:
-        screen.say(f"None here, {page.total} in all." if page.total else "No memories.")
+        screen.say(f"None here, {page.total} in all." if page.total else _none(args.type))
         return
     views.memories(screen, page.items, ids=True)
     last = page.offset + len(page.items)
@@ -78,7 +79,15 @@ def _every(bank: Bank, filters: dict[str, Any], *, json: bool) -> None:
         for item in every:
             output.line(item)
         return
-    screen = Screen()
+    screen, shown = Screen(), False
     while table := list(islice(every, _TABLE)):
         views.memories(screen, table, ids=True)
         sys.stdout.flush()
+        shown = True
+    if not shown:
+        screen.say(_none(filters["type"]))
+
+
+def _none(kind: str | None) -> str:
+    known = kind is None or kind in _TYPES
+    return "No memories." if known else f"No memories. The types that servers know are {', '.join(_TYPES)}."
