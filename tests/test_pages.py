@@ -224,6 +224,23 @@ def test_recall_answers_while_the_question_is_being_typed() -> None:
     browse(shelf, script)
 
 
+def test_who_leaves_recall_is_asked_for_words_again() -> None:
+    """Ours: Escape gives up the field, then the question."""
+
+    async def script(app: Pages, pilot: Pilot[None]) -> None:
+        await sees(pilot, "memory 3")
+        await pilot.press("question_mark")
+        assert app.query_one("#text", Input).placeholder == "a question"
+        await write(pilot, "tea")
+        await pilot.press("escape")
+        await sees(pilot, "answer to tea")
+        await pilot.press("escape")
+        await sees(pilot, "memory 3")
+        assert app.query_one("#text", Input).placeholder == "words"
+
+    browse(Shelf(), script)
+
+
 def test_a_stale_answer_is_dropped_and_of_the_questions_that_wait_only_the_last_is_asked() -> None:
     """Ours: a slow server gets one call at a time."""
     shelf = Shelf()

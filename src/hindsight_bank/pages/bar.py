@@ -71,10 +71,7 @@ class Bar(Horizontal):
 
     def write(self, *, recall: bool) -> None:
         """Have words typed, or a question for recall."""
-        self.query_one("#mode", Static).update("?" if recall else "/")
-        text = self.query_one("#text", Input)
-        text.placeholder = "a question" if recall else "words"
-        text.focus()
+        self._turn_to(recall=recall).focus()
         self.ask(evolve(self.question, recall=recall))
 
     def tag(self) -> None:
@@ -88,10 +85,16 @@ class Bar(Horizontal):
     def fill(self, question: Question) -> None:
         """Ask for something that nobody typed."""
         with self.prevent(Input.Changed):
-            self.query_one("#text", Input).value = question.text
+            self._turn_to(recall=question.recall).value = question.text
             self.query_one("#tags", Input).value = " ".join(question.tags)
-        self.query_one("#mode", Static).update("?" if question.recall else "/")
         self.ask(question)
+
+    def _turn_to(self, *, recall: bool) -> Input:
+        """Show which of the two the text is, and return its field."""
+        self.query_one("#mode", Static).update("?" if recall else "/")
+        text = self.query_one("#text", Input)
+        text.placeholder = "a question" if recall else "words"
+        return text
 
     def ask(self, question: Question) -> None:
         """Ask, unless it is asked already."""
