@@ -196,6 +196,18 @@ def test_a_stored_key_that_the_server_refuses_says_how_to_store_another(server: 
     assert "sk-ended" not in ran.err
 
 
+def test_a_key_in_the_environment_that_the_server_refuses_is_named(
+    server: WireServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: it goes before a stored one, so storing another would not help."""
+    bound(server)
+    monkeypatch.setenv("HINDSIGHT_API_KEY", "sk-ended")
+    said = "hindsight-bank: HTTP 401: the server refused the key in HINDSIGHT_API_KEY; set another, or unset it\n"
+    for command in (["status"], ["demo", server.url]):
+        ran = run(*command)
+        assert (ran.code, ran.err) == (3, said)
+
+
 # -- at a terminal -----------------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from hindsight_bank import (
     __version__,
 )
 from hindsight_bank.cli import steps, views
-from hindsight_bank.cli.opening import KEY_VARIABLE
+from hindsight_bank.cli.endings import KEY_VARIABLE
 from hindsight_bank.cli.screen import Screen
 
 P = ParamSpec("P")

@@ -1,8 +1,11 @@
 """How a command ends: an exit code and a sentence for each class of error; the codes are in the package's docstring."""
 
+import os
 from typing import Final
 
 from hindsight_bank import errors
+
+KEY_VARIABLE: Final = "HINDSIGHT_API_KEY"
 
 OK: Final = 0
 USAGE: Final = 2
@@ -13,6 +16,9 @@ PIPE_CLOSED: Final = 141
 
 _REPORT: Final = "please report it, with what --debug shows"
 _LOG: Final = "the server's log tells more"
+
+# Statuses whose own sentence says what to do: redirects, and where no MCP endpoint is.
+_TOLD: Final = (*range(300, 400), 404, 405)
 
 # The first class that fits an error counts: a subclass stands before its base.
 _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
@@ -27,7 +33,7 @@ _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.DeadlineError, UNKNOWN, f"is the server busy? {_LOG}"),
     (errors.StatusError, 7, f"is this a Hindsight server? if so, {_LOG}"),
     (errors.RPCError, 7, _LOG),
-    (errors.ToolError, 7, _LOG),
+    (errors.ToolError, 7, ""),  # the server's own sentence
     (errors.IncompatibleServer, 8, ""),
     (errors.ProtocolError, 8, f"is this a Hindsight server? if so, {_REPORT}"),
     (errors.AnswerError, 8, _REPORT),
@@ -41,8 +47,12 @@ def ending(error: Exception) -> tuple[int, str]:
     """Return the exit code for an error, and a sentence that says what went wrong and what to do about it."""
     code, advice = next((code, advice) for kind, code, advice in _ENDINGS if isinstance(error, kind))
     what = str(error) or type(error).__name__
-    if isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
+    if isinstance(error, errors.UnauthorizedError) and KEY_VARIABLE in os.environ:
+        what, advice = f"HTTP {error.status}: the server refused the key in {KEY_VARIABLE}", "set another, or unset it"
+    elif isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
         what = f"HTTP {error.status}: the server wants an API key, or another one"
+    elif isinstance(error, errors.StatusError) and error.status in _TOLD:
+        advice = ""
     elif isinstance(error, errors.NotFoundError) and error.what == "bank":  # likewise
         what = "there is no such bank: check its name; with --new-bank, the first retain makes it"
     elif isinstance(error, ModuleNotFoundError):
@@ -50,4 +60,4 @@ def ending(error: Exception) -> tuple[int, str]:
         advice = advice.replace("cli", "pages") if error.name == "textual" else advice
     elif isinstance(error, OSError) and not isinstance(error, errors.BankError):
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
-    return code, f"{what}; {advice}" if advice else what
+    return code, f"{what.removesuffix('.')}; {advice}" if advice else what

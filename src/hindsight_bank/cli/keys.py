@@ -7,7 +7,8 @@ from argparse import Namespace
 from typing import Final
 
 from hindsight_bank import Binding, CredentialsError, UnauthorizedError, forget_key, store_key
-from hindsight_bank.cli.opening import KEY_VARIABLE, bank_with, chosen
+from hindsight_bank.cli.endings import KEY_VARIABLE
+from hindsight_bank.cli.opening import bank_with, chosen
 from hindsight_bank.cli.screen import Screen
 
 _LONGEST: Final = 2**16

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 from hindsight_bank import Bank, Binding, CredentialsError, UnauthorizedError, stored_key
-
-KEY_VARIABLE: Final = "HINDSIGHT_API_KEY"
+from hindsight_bank.cli.endings import KEY_VARIABLE
 
 _UNAUTHORIZED: Final = 401
 
