@@ -198,6 +198,16 @@ def test_a_wrong_command_says_how_to_do_it(args: list[str], capsys: pytest.Captu
     assert "usage: hindsight-bank" in capsys.readouterr().err
 
 
+def test_an_unknown_option_is_answered_with_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: among its options is the right one."""
+    with pytest.raises(SystemExit) as caught:
+        main(["recall", "x", "--types", "world"])
+    err = capsys.readouterr().err
+    assert caught.value.code == endings.USAGE
+    assert "usage: hindsight-bank recall" in err
+    assert "unrecognized arguments: --types world" in err
+
+
 def test_help_tells_the_exit_codes_and_imports_nothing_heavy() -> None:
     """Ours: --help is answered at once."""
     code = """if 1:

@@ -15,7 +15,9 @@ _BUDGETS = ("low", "mid", "high")
 def parsed(argv: Sequence[str] | None, epilog: str = "") -> argparse.Namespace:
     """Return what the arguments say, or end the process as argparse does, with the usage."""
     parser = grammar(epilog)
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if args.command is None:
         parser.print_help(sys.stderr)
         raise SystemExit(endings.USAGE)
@@ -166,7 +168,9 @@ def _others(commands: Any) -> None:
 def _tags(command: argparse.ArgumentParser, told: str, *, match: bool = True) -> None:
     command.add_argument("--tag", metavar="TAG", action="append", help=told)
     if match:
-        command.add_argument("--tags-match", choices=_TAGS_MATCH, help="how tags combine; 'any' and 'all' let untagged")
+        command.add_argument(
+            "--tags-match", choices=_TAGS_MATCH, help="how tags combine; 'any' and 'all' include untagged ones"
+        )
 
 
 # -- what argparse lets through ----------------------------------------------------------------------------------------
