@@ -1,6 +1,7 @@
 """The command line as a person and a script meet it."""
 
 import ast
+import importlib
 import os
 import re
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import hindsight_bank
 from hindsight_bank import BankError, ClosedError, cli
-from hindsight_bank.cli import demo, endings, main
+from hindsight_bank.cli import demo, endings, grammar, main
 from hindsight_bank.cli.screen import Column, Screen
 from hindsight_bank.inert import inert, one_line
 
@@ -151,13 +152,16 @@ def test_a_fault_of_ours_asks_to_be_reported(
     assert "hindsight-bank: AssertionError; this is a fault of hindsight-bank" in capsys.readouterr().err
 
 
-def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """POSIX shells: 130 is 128 and SIGINT."""
+@pytest.mark.parametrize(("room", "function"), [(demo, "demo"), (grammar, "parsed"), (importlib, "import_module")])
+def test_an_interrupt_ends_quietly(
+    room: Any, function: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """POSIX shells: 130 is 128 and SIGINT; also while the arguments are read or the command is being loaded."""
 
-    def run(_: Any) -> None:
+    def run(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "demo", run)
+    monkeypatch.setattr(room, function, run)
     assert main(["demo", "--offline"]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -21,6 +21,7 @@ An error is one line on standard error. Exit codes:
 import importlib
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import cast
 
@@ -30,18 +31,28 @@ from hindsight_bank.inert import one_line
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` (None: the process's own) names, and return its exit code."""
+    try:
+        _mend_streams()
+        return _run(grammar.parsed(argv, epilog=(__doc__ or "").partition("\n\n")[2]))
+    except KeyboardInterrupt:
+        return endings.INTERRUPTED
+
+
+def _mend_streams() -> None:
+    """Have three standard streams, whoever started this, that fail at no character."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by who started this
+        if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another alphabet is no error
-    args = grammar.parsed(argv, epilog=(__doc__ or "").partition("\n\n")[2])
+
+
+def _run(args: Namespace) -> int:
+    """Run a command, and return its exit code."""
     try:
         code = getattr(importlib.import_module(f"hindsight_bank.cli.{args.room}"), args.command)(args)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return endings.INTERRUPTED
     except BrokenPipeError:
         # Python flushes once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
