@@ -349,3 +349,12 @@ Binding("https://h", "alice").save({str(tmp_path / "b.json")!r})
 Bank.from_binding({str(tmp_path / "b.json")!r})
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_without_platformdirs_a_file_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: the package comes with the command line, and the sentence says how."""
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    with pytest.raises(
+        SettingsError, match=r"no default place: name the file, or pip install 'hindsight-bank\[cli\]'$"
+    ):
+        Binding.load()

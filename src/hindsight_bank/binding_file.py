@@ -56,14 +56,23 @@ def remove(path: str | os.PathLike[str] | None) -> Path:
 
 def _meant(path: str | os.PathLike[str] | None) -> Path:
     if path is None:
-        with unforked():
-            import platformdirs  # noqa: PLC0415 - needed for the default place only
-
-        return platformdirs.user_config_path("hindsight-bank", appauthor=False) / "binding.json"
+        return _config_folder() / "binding.json"
     file = Path(path).expanduser()
     if (file / ".git").exists():
         raise _reconnect(file, [old_bindings.FOLDER])
     return file
+
+
+def _config_folder() -> Path:
+    try:
+        with unforked():
+            import platformdirs  # noqa: PLC0415 - needed for the default place only
+    except ModuleNotFoundError:
+        raise SettingsError(
+            "without the package platformdirs a binding has no default place: name the file, or"
+            " pip install 'hindsight-bank[cli]'"
+        ) from None
+    return platformdirs.user_config_path("hindsight-bank", appauthor=False)
 
 
 def _is_free(file: Path) -> bool:
