@@ -1,5 +1,6 @@
 """An answer's body: bytes in, the JSON text of each message out, whether it came as JSON or as an event stream."""
 
+import codecs
 import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ EVENTS: Final = "text/event-stream"
 
 # Python reads no number of any length; milliseconds of so many digits are for ever already.
 _MOST_DIGITS: Final = 18
+_PIECE: Final = 2**16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 # What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
@@ -198,8 +200,11 @@ def _joined(data: bytes | bytearray, line: bytes) -> bytearray:
 def _utf8(text: bytes, what: str) -> bytes:
     """Return `text` if it is UTF-8: the JSON decoder does not look into what it skips."""
     if not text.isascii():
+        decoder = codecs.getincrementaldecoder("utf-8")()  # piece by piece, since text may take four times its bytes
         try:
-            text.decode()
+            for start in range(0, len(text), _PIECE):
+                decoder.decode(text[start : start + _PIECE])
+            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             raise ProtocolError(f"the {what} is not UTF-8") from None
     return text
