@@ -11,7 +11,7 @@ _HEIGHT: Final = 210
 _LEFT: Final = 52
 _TOP: Final = 34
 _GAP: Final = 90
-_COLOURS: Final = ("#c2410c", "#475569", "#94a3b8", "#2563eb", "#7c3aed", "#059669", "#b45309")
+_COLOURS: Final = ("#c2410c", "#475569", "#94a3b8", "#2563eb", "#7c3aed", "#059669", "#db2777")
 
 
 def panels(charts: Sequence[tuple[str, str, str, Mapping[str, Points]]]) -> str:
