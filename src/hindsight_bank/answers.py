@@ -181,7 +181,7 @@ def payload_error(
     if isinstance(error, msgspec.ValidationError):
         broken = problem(error, kind)
         return AnswerError(f"{tool}: the answer breaks the schema: {broken}", tool=tool, problems=[broken])
-    text = payload.decode()
+    text = payload.decode(errors="replace")
     if _DATA.search(text):
         return jsonrpc.malformed(error)
     # A sentence where a value should be: servers say so when a tool fails. Whether it ran, only isError would tell.
