@@ -10,6 +10,7 @@ result has `isError`, or the answer an `error` other than null, or the `status` 
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
@@ -213,12 +214,13 @@ def _told(error: Raw) -> tuple[str, str | None]:
     """Return the sentence and the code of an `error`, whatever it is."""
     if (sentence := _scalar(error)) is not None:
         return sentence, None
-    try:
+    with suppress(msgspec.DecodeError, RecursionError):
         detail = msgspec.json.decode(error, type=_Detail)
-    except (msgspec.DecodeError, RecursionError):
-        short = len(bytes(error)) <= _MOST_FAULT
-        return json.dumps(msgspec.json.decode(error), ensure_ascii=False) if short else "", None
-    return detail.message, _scalar(detail.code)
+        return detail.message, _scalar(detail.code)
+    with suppress(msgspec.DecodeError, RecursionError):
+        if len(bytes(error)) <= _MOST_FAULT:
+            return json.dumps(msgspec.json.decode(error), ensure_ascii=False), None
+    return "", None
 
 
 def _scalar(text: Raw | bytes) -> str | None:
