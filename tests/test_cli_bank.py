@@ -101,7 +101,7 @@ def test_old_settings_are_answered_with_the_command_that_works(
     start_bank: Start, run: Run, config: Path, tmp_path: Path
 ) -> None:
     """Ours: what the sentence says is what one does, and the old file stays as it is."""
-    server, content = start_bank(), b'{"repository": "/home/me/project", "command": "uvx hindsight-api"}'
+    server, content = start_bank(), b'{"repository": "/srv/project", "command": "uvx hindsight-api"}'
     config.parent.mkdir(parents=True)
     other = tmp_path / "my old.json"
     for path, more in ((config, []), (other, ["--binding", str(other)])):

@@ -12,7 +12,7 @@ from hindsight_bank.old_bindings import AGENT, AGENT_FILE, DERIVED, FOLDER, HEAD
 
 # As the coding-agents, claude-code and MCP pages of vectorize-io/hindsight show them, and as their users have them.
 OLD: dict[str, tuple[Any, set[str]]] = {
-    "a repository folder": ({"repository": "/home/me/project", "bank": "alice"}, {FOLDER}),
+    "a repository folder": ({"repository": "/srv/project", "bank": "alice"}, {FOLDER}),
     "a folder of the user's": ({"workspaceFolder": "~/project"}, {FOLDER}),
     "a folder on Windows": ({"projectPath": "C:\\Users\\me\\project"}, {FOLDER}),
     "a folder of the editor's": ({"cwd": "${workspaceFolder}"}, {FOLDER}),
@@ -35,7 +35,7 @@ OLD: dict[str, tuple[Any, set[str]]] = {
     "a template": ({"apiUrl": "http://localhost:8888", "bankIdTemplate": "coding-agent::{gitProject}"}, {DERIVED}),
     "a map": ({"apiUrl": "https://h", "apiToken": "s3cret", "mapPathToBank": {"/work": "general"}}, {DERIVED}),
     "a bank named after a project": ({"server_url": "https://h", "bank_id": "coding-agent::my-repo"}, {DERIVED}),
-    "a bank that is a path": ({"bankId": "/home/me/project"}, {DERIVED}),
+    "a bank that is a path": ({"bankId": "/srv/project"}, {DERIVED}),
     "a bank for each of many": ({"dynamicBankId": True, "dynamicBankGranularity": ["agent", "project"]}, {DERIVED}),
     "a header": (
         {"mcpServers": {"hindsight": {"url": "http://localhost:8888/mcp", "headers": {"X-Bank-Id": "my-bank"}}}},

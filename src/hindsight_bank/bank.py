@@ -96,7 +96,7 @@ class Bank:
         proxy: str | None = None,
     ) -> None:
         # What a bank talks with loads with the first one: httpx, msgspec and attrs take longer than all else together.
-        from hindsight_bank import binding, connection  # noqa: PLC0415
+        from hindsight_bank import binding, connection  # noqa: PLC0415 - as said
 
         self._binding = binding.Binding(server_url, bank_id)
         self._timeout = None if timeout is None else seconds(timeout, math.inf)
