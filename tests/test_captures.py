@@ -8,6 +8,7 @@ down to one item of each shape. The ids are 1; everything else is as it was sent
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -30,13 +31,15 @@ def outcome(exchange: dict[str, Any]) -> Any:
     transport = Transport("http://localhost/mcp/alice/", Limits())
     headers = {"content-type": exchange["type"]} if exchange["type"] else {}
     reply = {"status_code": exchange["status"], "headers": headers, "content": exchange["body"].encode()}
-    transport._transport = httpx.MockTransport(lambda _: httpx.Response(**reply))  # type: ignore[assignment]
     endpoint = Endpoint(transport, CLIENT, Limits(), "k3y-value")
     endpoint._era = Stateless(CLIENT) if exchange["modern"] else Session("2025-11-25", "s3ssion")
     tool = exchange["tool"]
     arguments = {"name": tool, "arguments": {}}
+    said = patch.object(httpx.HTTPTransport, "handle_request", lambda *_: httpx.Response(**reply))
+    deadline = Deadline(tool, 60)
     try:
-        message = endpoint.request("tools/call", arguments, Deadline(tool, 60), name=tool, decode=answers.decoder(tool))
+        with said:
+            message = endpoint.request("tools/call", arguments, deadline, name=tool, decode=answers.decoder(tool))
         return answers.answer(tool, message.result, endpoint.clean)
     except BankError as error:
         return error

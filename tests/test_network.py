@@ -434,7 +434,7 @@ def test_abandoned_sockets_are_closed_here_and_nowhere_else(serve: Serve, open_t
     server = serve(lambda _: http(b"1"))
     transport = open_transport(server)
     post(transport, patient())
-    (connection,) = transport._transport._pool._idle  # type: ignore[attr-defined]
+    (connection,) = transport._pool._idle
     stream = connection.stream
     kept = socket.socket(fileno=os.dup(stream._sock.fileno()))
     fork._renew()

@@ -1,11 +1,14 @@
-"""Connections kept, given back, expired and tunnelled; behind `httpx.HTTPTransport`, where others look for it."""
+"""Connections kept, given back, expired and tunnelled; and `httpx.HTTPTransport` before them, where others hook it."""
 
 import base64
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import wraps
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -17,7 +20,6 @@ from wire_server import JSON, PATIENCE, Move, http
 
 from hindsight_bank import BankError, SettingsError, pool
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.pool import Pool
 from hindsight_bank.transport import Limits, Transport, check_proxy
 
 PEM = Path(__file__).with_name("localhost.pem")  # made for these tests: localhost only, its own authority
@@ -34,26 +36,53 @@ def post(transport: Transport, body: bytes = b"{}") -> list[bytes]:
 
 def kept(transport: Transport) -> int:
     """Tell how many idle connections there are."""
-    return len(transport._transport._pool._idle)  # type: ignore[attr-defined]
+    return len(transport._pool._idle)
 
 
-def test_httpx_uses_our_connections_and_hooks_find_them(
+def test_httpcore_has_no_part_in_a_call(serve: Serve) -> None:
+    """Ours: what httpx would import, build and lock for a request is left out."""
+    server = serve(lambda _: http(b"1"))
+    script = (
+        "import sys\n"
+        "from hindsight_bank.deadline import Deadline\n"
+        "from hindsight_bank.transport import Limits, Transport\n"
+        f"with Transport({server.url!r}, Limits()).post([], b'', Deadline('a test', 10)) as reply:\n"
+        "    assert list(reply.messages()) == [b'1']\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('httpcore', 'h11', 'anyio', 'certifi')])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_what_hooks_httpx_finds_our_requests(
     serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ours: `httpx.HTTPTransport` has no parameter for a pool, so this guards the private name.
-
-    What hooks the public method, as vcrpy does, hooks ours.
-    """
-    assert isinstance(httpx.HTTPTransport()._pool, httpcore.ConnectionPool)
-    monkeypatch.setattr(httpcore.ConnectionPool, "handle_request", Mock(side_effect=AssertionError))
+    """Ours: a double of the network replaces the public method, `httpx.HTTPTransport.handle_request`."""
     transport = open_transport(serve(lambda _: http(b"1")))
-    assert isinstance(transport._transport._pool, Pool)
-    assert post(transport) == [b"1"]
     hook = Mock(return_value=httpx.Response(200, json=2))
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", hook)
     assert post(transport) == [b"2"]
     (request,), _ = hook.call_args
     assert (request.method, request.headers["x"], request.read()) == ("POST", "1", b"{}")
+
+
+def test_what_wraps_httpx_comes_to_our_connections(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: vcrpy calls what it replaced, to record; this guards the private name of httpx's pool."""
+    assert isinstance(httpx.HTTPTransport()._pool, httpcore.ConnectionPool)
+    monkeypatch.setattr(httpcore.ConnectionPool, "handle_request", Mock(side_effect=AssertionError))
+    server = serve(lambda request: http(b"%d" % (request.body == b"{}")))
+    transport = open_transport(server)
+    genuine = httpx.HTTPTransport.handle_request
+
+    @wraps(genuine)
+    def recorded(self: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        return genuine(self, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", recorded)
+    assert post(transport) + post(transport) == [b"1", b"1"]
+    assert kept(transport) == 1
 
 
 def test_a_small_request_is_one_packet(
@@ -122,7 +151,7 @@ def test_an_idle_connection_holds_nothing_of_the_answer(serve: Serve, open_trans
     """Ours: the last piece, kept, would keep the allocator from giving back the memory of all the others."""
     transport = open_transport(serve(lambda _: http(b"1" * 2**20, framing="chunked")))
     post(transport)
-    (connection,) = transport._transport._pool._idle  # type: ignore[attr-defined]
+    (connection,) = transport._pool._idle
     assert len(connection._data) < 100
 
 

@@ -8,14 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hindsight_bank import http1, network
-from hindsight_bank.http1 import Connection
+from hindsight_bank.http1 import Connection, Head
 from hindsight_bank.network import Exchange
-
-if TYPE_CHECKING:
-    import httpcore
 
 # The least that current servers keep an idle connection is 30 s.
 _IDLE_SECONDS: Final = 20.0
@@ -47,28 +44,33 @@ class Route(NamedTuple):
     proxy: Proxy | None = None
 
 
-class Answer(NamedTuple):
-    """An answer whose head is here: what httpx takes from httpcore."""
+class Request(NamedTuple):
+    """A request as it goes out."""
 
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    stream: "Body"
-    extensions: dict[str, Any]
+    method: bytes
+    target: bytes
+    fields: http1.Fields
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """An answer whose head is here."""
+
+    head: Head
+    body: "Body"
 
 
 class Pool:
-    """Connections of one route: what `httpx.HTTPTransport` takes for a pool of httpcore's."""
+    """Connections of one route."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
         self._idle: list[Connection] = []
         self._closed = False
 
-    def handle_request(self, request: "httpcore.Request") -> Answer:
-        """Send a request, which carries its `Exchange`, and return the answer when its head is here."""
-        exchange: Exchange = request.extensions["exchange"]
-        exchange.sent = False
-        text = self._head(request) + b"".join(request.stream)  # type: ignore[arg-type]  # synchronous by construction
+    def send(self, request: Request, exchange: Exchange) -> Answer:
+        """Send a request and return the answer when its head is here."""
+        text = self._head(request) + request.body
         connection = self._take() or self._connect(exchange)
         exchange.connecting = None
         try:
@@ -77,8 +79,7 @@ class Pool:
         except BaseException:
             connection.close()
             raise
-        extensions = {"http_version": b"HTTP/1." + head.version, "reason_phrase": head.reason}
-        return Answer(head.status, head.headers, Body(self, connection, chunks), extensions)
+        return Answer(head, Body(self, connection, chunks))
 
     def give_back(self, connection: Connection) -> None:
         """Keep a connection whose answer was read to its end, and no other, for the next request."""
@@ -99,12 +100,11 @@ class Pool:
             with suppress(IndexError):
                 self._idle.pop().close()
 
-    def _head(self, request: "httpcore.Request") -> bytes:
-        route, target = self._route, request.url.target
+    def _head(self, request: Request) -> bytes:
+        route, (method, target, fields, _) = self._route, request
         if route.proxy is None or route.tls is not None:
-            return http1.head(request.method, target, request.headers)
-        absolute = b"http://%b%b" % (route.place, target)
-        return http1.head(request.method, absolute, [*request.headers, *route.proxy.headers])
+            return http1.head(method, target, fields)
+        return http1.head(method, b"http://%b%b" % (route.place, target), [*fields, *route.proxy.headers])
 
     def _take(self) -> Connection | None:
         with suppress(IndexError):

@@ -1,25 +1,25 @@
 """One request: bytes out, a reply back, bounded in size and time.
 
-`httpx.HTTPTransport` is driven directly, over connections of ours: no redirects, cookies, netrc or proxies happen
-behind our back; of the environment only SSL_CERT_FILE and SSL_CERT_DIR count.
+Over connections of our own: no redirects, cookies, netrc or proxies happen behind our back; of the environment only
+SSL_CERT_FILE and SSL_CERT_DIR count.
 """
 
 import os
 import ssl
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-import httpcore  # noqa: F401 - a request imports it, and a fork meanwhile would leave its lock held
 import httpx
 from attrs import frozen
 
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.errors import AnswerLostError, SettingsError, UnreachableError
 from hindsight_bank.faults import translated
+from hindsight_bank.hooked import Hooked, is_hooked
 from hindsight_bank.loading import unforked
 from hindsight_bank.network import Exchange
-from hindsight_bank.pool import Pool, Proxy, Route
+from hindsight_bank.pool import Pool, Proxy, Request, Route
 from hindsight_bank.reply import Reply
 
 Headers = Sequence[tuple[str, str]]
@@ -71,7 +71,7 @@ class Transport:
         self.url = httpx.URL(url)
         self._limits = limits
         self._server = f"{self.url.scheme}://{self.url.netloc.decode()}"
-        self._transport = _Httpx(Pool(_route(self.url, ssl_context, proxy)))
+        self._pool = Pool(_route(self.url, ssl_context, proxy))
         self._process = os.getpid()
 
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
@@ -124,21 +124,17 @@ class Transport:
         return Exchange(deadline, self._limits.connect, self._server)
 
     def _attempt(self, method: str, url: httpx.URL, headers: Headers, body: bytes, exchange: Exchange) -> Reply:
+        fields = (("Host", url.netloc.decode()), *headers, ("Content-Length", str(len(body))))
         with translated(exchange):
-            request = httpx.Request(
-                method,
-                url,
-                headers=[("Host", url.netloc.decode()), *headers, ("Content-Length", str(len(body)))],
-                stream=httpx.ByteStream(body),
-                extensions={"exchange": exchange},
-            )
-            exchange.sent = True  # by whoever takes it: our own connections know better, a cassette does not say
-            response = self._transport.handle_request(request)
+            raw = [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
+            request = Request(method.encode(), url.raw_path, raw, body)
+            send = Hooked(self._pool, url).send if is_hooked() else self._pool.send
+            (_, status, _, found), chunks = send(request, exchange)
         return Reply(
-            response.status_code,
-            response.headers,
-            _chunks(response, exchange),
-            response.close,
+            status,
+            httpx.Headers(found),
+            _translated(chunks, exchange),
+            chunks.close,
             exchange=exchange,
             most_bytes=self._limits.response,
         )
@@ -146,18 +142,7 @@ class Transport:
     def close(self) -> None:
         """Close every connection."""
         if self._process == os.getpid():
-            self._transport.close()
-
-
-class _Httpx(httpx.HTTPTransport):
-    """httpx's transport over our pool; what hooks its `handle_request`, as vcrpy does, hooks ours.
-
-    Its constructor, which is left out, would load certificates and make a pool of httpcore's.
-    """
-
-    def __init__(self, pool: Pool) -> None:
-        # A test guards the private name, and httpx is pinned below 0.29.
-        self._pool = pool  # type: ignore[assignment]  # all that is asked of it
+            self._pool.close()
 
 
 def _route(url: httpx.URL, ssl_context: ssl.SSLContext | None, proxy: str | None) -> Route:
@@ -186,10 +171,10 @@ def _proxy(url: httpx.URL) -> Proxy:
     return Proxy(url.raw_host.decode(), url.port or _PORTS[url.scheme], headers)
 
 
-def _chunks(response: httpx.Response, exchange: Exchange) -> Iterator[bytes]:
+def _translated(chunks: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
     """Yield the body as it comes, with our errors."""
     with translated(exchange):
-        yield from response.stream  # type: ignore[misc]  # synchronous by construction
+        yield from chunks
 
 
 def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
