@@ -1,33 +1,24 @@
 """One memory bank: six verbs, each a tool of the server's, and three conveniences made of them."""
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast
 
 import hindsight_bank  # noqa: TC001 - typing.get_type_hints needs it; what it names loads only then
-from hindsight_bank.deadline import Deadline, seconds
+from hindsight_bank.connected import Connected, checked_options, positive
 from hindsight_bank.discreet import discreet
 from hindsight_bank.errors import ArgumentsError, ProtocolError, SettingsError
-from hindsight_bank.version import __version__
 
 if TYPE_CHECKING:
     import ssl
 
     from hindsight_bank.backoff import Manner
-    from hindsight_bank.connecting import Options
 
 Budget = Literal["low", "mid", "high"]
 UpdateMode = Literal["replace", "append"]
 TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
-
-# Seconds for a whole call. The server itself ends a reflection after 300 s.
-_SECONDS: Final = 60.0
-_MODEL_SECONDS: Final = 330.0
-_MODEL_CALLS: Final = ("reflect", "hindsight_think")
 
 
 class BankOptions(TypedDict, total=False):
@@ -43,7 +34,7 @@ class BankOptions(TypedDict, total=False):
     proxy: str | None
 
 
-class Bank:
+class Bank(Connected):
     """A Hindsight memory bank, used synchronously from any thread, event loop or forked process.
 
     Nothing happens at construction but the checking of settings. The first call, `connect` or ``with`` connects, and
@@ -99,7 +90,7 @@ class Bank:
         from hindsight_bank import binding, connection  # noqa: PLC0415 - as said
 
         self._binding = binding.Binding(server_url, bank_id)
-        self._timeout = None if timeout is None else seconds(timeout, math.inf)
+        super().__init__(timeout)
         options = checked_options(
             api_key=api_key,
             connect_timeout=connect_timeout,
@@ -416,7 +407,7 @@ class Bank:
             ArgumentsError: `page_size` breaks its rule, or, when iteration begins, a filter does.
             ProtocolError: The server has no end of pages.
         """
-        size = _positive("page_size", page_size, ArgumentsError)
+        size = positive("page_size", page_size, ArgumentsError)
 
         def memories() -> "Iterator[hindsight_bank.MemoryItem]":
             offset, before = 0, frozenset[str]()
@@ -456,96 +447,9 @@ class Bank:
         took = time.perf_counter() - began
         return Health(bank=profile, seconds=took, server=link.server, protocol=link.endpoint.revision or "")
 
-    # -- life ----------------------------------------------------------------------------------------------------------
-
-    @discreet
-    def connect(self, *, timeout: float | None = None) -> Self:
-        """Connect now, and check that the server has the six tools and that the bank exists.
-
-        Args:
-            timeout: Seconds for all of it; None for the bank's.
-
-        Returns:
-            The bank itself.
-
-        Raises:
-            UnreachableError: There is no server.
-            UnauthorizedError: The server wants a key, or another one.
-            IncompatibleServer: The server lacks one of the six tools.
-            NotFoundError: The bank does not exist, and `allow_new_bank` was not given.
-        """
-        self._connection.open(self._deadline("connect", timeout))
-        return self
-
-    @discreet
-    def close(self) -> None:
-        """Take no more calls; the session and the connections end with the last call in flight. May be called twice."""
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self.connect()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         binding = vars(self).get("_binding")  # none yet where the constructor failed
         return f"Bank({binding.server_url!r}, {binding.bank_id!r})" if binding else "Bank(of unusable settings)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("a Bank holds connections and perhaps a key: make one in each process instead of pickling it")
-
-    def _call(self, tool: str, timeout: float | None, scope: Mapping[str, Any]) -> Any:
-        given = {name: value for name, value in scope.items() if name not in ("self", "timeout")}
-        return self._connection.call(tool, given, self._deadline(tool, timeout))
-
-    def _deadline(self, operation: str, timeout: float | None) -> Deadline:
-        return call_deadline(operation, timeout, self._timeout)
-
-
-def checked_options(
-    *,
-    api_key: str | None,
-    connect_timeout: float,
-    max_request_bytes: int,
-    max_response_bytes: int,
-    backoff: "Manner",
-    ssl_context: "ssl.SSLContext | None",
-    proxy: str | None,
-    allow_new_bank: bool = False,
-) -> "Options":
-    """Return how to connect, or raise `SettingsError` or `CredentialsError` with the rule that is broken."""
-    from hindsight_bank import connecting, credentials, session, transport  # noqa: PLC0415 - with the first bank
-
-    if backoff not in ("wait", "raise"):
-        raise SettingsError("backoff is 'wait' or 'raise'")
-    if not isinstance(allow_new_bank, bool):  # "False" from an environment would make banks
-        raise SettingsError("allow_new_bank is True or False")
-    limits = transport.Limits(
-        connect=seconds(connect_timeout, math.inf),
-        request=_positive("max_request_bytes", max_request_bytes),
-        response=_positive("max_response_bytes", max_response_bytes),
-    )
-    return connecting.Options(
-        key=credentials.check_key(api_key, "api_key"),
-        client=session.Client("hindsight-bank", __version__),
-        limits=limits,
-        ssl_context=transport.check_context(ssl_context),
-        proxy=transport.check_proxy(proxy),
-        backoff=backoff,
-        allow_new_bank=allow_new_bank,
-    )
-
-
-def call_deadline(operation: str, timeout: float | None, default: float | None) -> Deadline:
-    """Return the deadline of a call: its own, the bank's, or the operation's."""
-    default = default or (_MODEL_SECONDS if operation in _MODEL_CALLS else _SECONDS)
-    try:
-        return Deadline(operation, seconds(timeout, default))
-    except SettingsError as error:
-        raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
 
 
 def _variable(name: str, rule: Callable[[str], str]) -> str:
@@ -556,12 +460,6 @@ def _variable(name: str, rule: Callable[[str], str]) -> str:
         return rule(value)
     except SettingsError as error:
         raise SettingsError(f"{name}: {error}") from None
-
-
-def _positive(name: str, value: int, error: type[SettingsError | ArgumentsError] = SettingsError) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise error(f"{name} is a whole number, at least 1")
-    return value
 
 
 def _judged(response_schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import cast
 
 import hindsight_bank  # noqa: TC001 - typing.get_type_hints needs it; what it names loads only then
 from hindsight_bank.backoff import Manner
-from hindsight_bank.bank import checked_options
 from hindsight_bank.binding import SharedSettings, check_free_id
+from hindsight_bank.connected import checked_options
 from hindsight_bank.discreet import discreet
 from hindsight_bank.generations.shared import SharedBank
 from hindsight_bank.toolset import PUT_SEARCH
