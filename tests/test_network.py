@@ -11,12 +11,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from conftest import OpenTransport, Serve
 from wire_server import EVENTS, PATIENCE, Move, Play, Step, WireServer, drip, http, over_and_over
 
-from hindsight_bank import AnswerLostError, BankError, DeadlineError, SettingsError, UnreachableError, fork
+from hindsight_bank import AnswerLostError, BankError, DeadlineError, SettingsError, UnreachableError, fork, network
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.network import Exchange
 from hindsight_bank.transport import Limits, Transport
@@ -276,22 +277,79 @@ def test_a_name_without_addresses_is_unreachable(monkeypatch: pytest.MonkeyPatch
     unreached("http://nowhere.example/")
 
 
+def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Give bank.example these addresses."""
+    genuine = socket.getaddrinfo
+
+    def resolve(host: str, *args: Any, **options: Any) -> Any:
+        asked = addresses if host == "bank.example" else [host]
+        return [entry for address in asked for entry in genuine(address, *args, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+def at(server: WireServer, host: str) -> WireServer:
+    """Have the server known under another name."""
+    server.url = f"http://{host}:{server.port}"
+    return server
+
+
 def test_each_address_of_a_name_is_tried(
     serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ours: `localhost` may mean ::1 first, where nobody listens."""
-    transport = open_transport(serve(lambda _: http(b"1")))
-    resolve = socket.getaddrinfo
-    tried: list[str] = []
+    server = serve(lambda _: http(b"1"))
+    named(monkeypatch, "127.0.0.2", "127.0.0.1")
+    assert post(open_transport(at(server, "bank.example")), patient()) == [b"1"]
 
-    def first_elsewhere(host: str, *args: Any, **options: Any) -> Any:
-        tried.append(host)
-        found = resolve(host, *args, **options)
-        return found if len(tried) > 1 else [(*entry[:4], ("127.0.0.2", 0)) for entry in found] + found
 
-    monkeypatch.setattr(socket, "getaddrinfo", first_elsewhere)
+def test_an_address_that_never_answers_leaves_time_for_the_next(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: a broken IPv6 route is silent, and must not use up what the IPv4 address needs."""
+    server = serve(lambda _: http(b"1"))
+    genuine, shares = socket.create_connection, []
+
+    def silent_first(address: tuple[str, int], timeout: float) -> socket.socket:
+        shares.append(timeout)
+        if len(shares) == 1:
+            raise TimeoutError
+        return genuine(address, timeout)
+
+    named(monkeypatch, "127.0.0.2", "127.0.0.1")
+    monkeypatch.setattr(socket, "create_connection", silent_first)
+    assert post(open_transport(at(server, "bank.example"), connect=PATIENCE), patient()) == [b"1"]
+    assert shares[0] <= PATIENCE / 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds", "kind"), [(SHORT, PATIENCE, UnreachableError), (PATIENCE, SHORT, DeadlineError)]
+)
+def test_a_look_up_without_end_ends_with_the_time_to_connect(
+    limit: float, seconds: float, kind: type[BankError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: a resolver that does not answer takes half a minute by default (resolv.conf(5)), and a deadline is one."""
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(PATIENCE) and [])
+    transport = Transport("http://bank.example/", Limits(connect=limit))
+    try:
+        with pytest.raises(kind) as caught:
+            post(transport, Deadline("recall", seconds))
+    finally:
+        over.set()
+    assert caught.value.outcome == "not_sent"
+
+
+def test_a_name_is_found_where_no_thread_can_start(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPython: at the end of the interpreter, or of memory, `Thread.start` raises RuntimeError."""
+    server = serve(lambda _: http(b"1"))
+    named(monkeypatch, "127.0.0.1")
+    transport = open_transport(at(server, "bank.example"))
+    none = Mock(**{"return_value.start.side_effect": RuntimeError("can't start new thread")})
+    monkeypatch.setattr(network, "threading", Mock(Thread=none))
     assert post(transport, patient()) == [b"1"]
-    assert tried == ["127.0.0.1", "127.0.0.2", "127.0.0.1"]
 
 
 def test_an_ipv6_address_keeps_its_brackets(
@@ -307,8 +365,7 @@ def test_an_ipv6_address_keeps_its_brackets(
         return found
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    server.url = f"http://[::1]:{server.port}"
-    assert post(open_transport(server), patient()) == [b"1"]
+    assert post(open_transport(at(server, "[::1]")), patient()) == [b"1"]
     assert asked[0] == "::1"
     assert server.requests[0].headers["host"] == f"[::1]:{server.port}"
 

@@ -41,7 +41,7 @@ class Bank(Connected):
     checks that the server has all six tools and that the bank exists. Every call has its own deadline and raises a
     subclass of `BankError` when it does not end in a whole, valid answer.
 
-    The deadline covers everything but the look-up of the server's name; being polite to the server afterwards
+    The deadline covers everything, the look-up of the server's name included; being polite to the server afterwards
     (cancelling, ending a session) may take a quarter of a second more. What any call may raise:
 
     * nothing was sent: `ArgumentsError`, `ClosedError`, `BackingOffError`, `UnreachableError`;

@@ -9,6 +9,7 @@ import os
 import selectors
 import socket
 import ssl
+import threading
 from contextlib import suppress
 from typing import Final
 
@@ -144,17 +145,15 @@ class Stream:
 
 
 def connect(host: str, port: int, exchange: Exchange) -> Stream:
-    """Connect to the first address of `host` that answers; name resolution itself has no time limit."""
+    """Connect to the first address of `host` that answers; none may take the time of those after it."""
     exchange.fresh = True
     exchange.connecting = Deadline("connecting", exchange.connect_limit)
     failure = OSError("no address")
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:  # a label of more than 63 letters is no OSError
-        raise OSError(str(error)) from None
-    for address in dict.fromkeys(entry[4][0] for entry in found):
+    addresses = [host] if _is_address(host) else _looked_up(host, exchange)
+    while addresses:
+        share = exchange.left() / len(addresses)
         try:
-            sock = socket.create_connection((str(address), port), exchange.left())
+            sock = socket.create_connection((addresses.pop(0), port), share)
         except OSError as error:
             failure = error
             continue
@@ -162,3 +161,38 @@ def connect(host: str, port: int, exchange: Exchange) -> Stream:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return Stream(sock)
     raise failure
+
+
+def _is_address(host: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False
+
+
+def _looked_up(name: str, exchange: Exchange) -> list[str]:
+    """Return the addresses of a name, or raise `OSError`; a late look-up is left behind, since nothing can end one."""
+    ended: list[list[str] | OSError] = []
+
+    def look_up() -> None:
+        try:
+            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            ended.append(error)
+        except UnicodeError as error:  # a label of more than 63 letters
+            ended.append(OSError(str(error)))
+        else:
+            ended.append(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+
+    thread = threading.Thread(target=look_up, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # there are no more threads, for one at the end of the interpreter
+        look_up()
+    else:
+        thread.join(exchange.left())
+    result = ended[0] if ended else TimeoutError("the name was not found in time")
+    if isinstance(result, OSError):
+        raise result
+    return result
