@@ -1,5 +1,6 @@
 """One request and its answer: what is taken for the answer, what is not, and which error says so."""
 
+import inspect
 import itertools
 import json
 import re
@@ -12,6 +13,7 @@ import pytest
 from conftest import DONE, OpenEndpoint, Serve, ask
 from wire_server import (
     EVENTS,
+    GENERATIONS,
     JSON,
     PATIENCE,
     Generation,
@@ -31,6 +33,7 @@ from wire_server import (
 from hindsight_bank import (
     AnswerLostError,
     ArgumentsError,
+    Bank,
     BankError,
     ProtocolError,
     RPCError,
@@ -41,6 +44,7 @@ from hindsight_bank import (
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
 from hindsight_bank.refusal import retry_after
+from hindsight_bank.transport import Limits
 
 
 def refuse(endpoint: Endpoint) -> BankError:
@@ -94,6 +98,15 @@ def test_an_error_that_nobody_could_address_is_ours(
     assert (caught.code, caught.message, caught.data, caught.outcome) == (-32602, "bad params", {"why": 1}, "refused")
 
 
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+def test_an_error_of_another_number_is_not_ours(kind: str, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """JSON-RPC 2.0, 5: an id says whose response it is. Ours: so nobody knows what became of our request."""
+    message = error(-32602, "foreign", 99)
+    caught = refuse(open_endpoint(serve(lambda _: http(encoded(message) if kind == JSON else sse(message), kind))))
+    assert isinstance(caught, AnswerLostError)
+    assert caught.outcome == "unknown"
+
+
 def test_an_error_with_our_id_is_raised(serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """JSON-RPC 2.0, 5.1: an internal error may have come after the work was done."""
     endpoint = open_endpoint(serve(lambda request: http(encoded(error(-32603, "oh", request.id)))))
@@ -145,7 +158,8 @@ def test_a_stream_that_ends_without_an_answer_is_lost_at_once(
 
 def test_an_accepted_request_is_not_waited_for(serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """MCP 2026-07-28, Streamable HTTP, "Sending Messages": 202 is for notifications."""
-    caught = refuse(open_endpoint(serve(lambda _: http(status=202))))
+    endless = http(framing="chunked", status=202).removesuffix(b"0\r\n\r\n")
+    caught = refuse(open_endpoint(serve(lambda _: [endless, Move.HANG])))
     assert isinstance(caught, ProtocolError)
     assert caught.outcome == "unknown"
 
@@ -344,13 +358,13 @@ def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
             "?bank=bob",
             "/mcp/alice/?x=1",
         ),
-        *("/mcp/alice%2F..%2Fbob", "http://u@{host}/mcp/alice", "/health"),
+        *("/mcp/alice%2F..%2Fbob", "http://u@{host}/mcp/alice", "https://{host}/mcp/alice", "/health"),
     ],
 )
 def test_a_redirect_to_another_bank_is_not_followed(
     location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Ours: one bank is what a `Bank` is for, whatever a server says; the target is named."""
+    """Ours: one bank at one origin is what a `Bank` is for, whatever a server says; the target is named."""
     fake = Hindsight()
     server = serve(
         lambda request: (
@@ -412,6 +426,7 @@ def test_redirects_in_a_circle_end(location: str | None, serve: Serve, open_endp
 
 def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """Hindsight 1.1.0 (mcp 2.3): 4 MiB, counted in encoded bytes; the limit is the largest that goes out."""
+    assert inspect.signature(Bank).parameters["max_request_bytes"].default == Limits().request == 4 * 2**20
     server = serve(lambda request: http(encoded(result(request, DONE))))
     endpoint = open_endpoint(server, request=2000)
     endpoint._peer._ids = itertools.repeat(1)  # type: ignore[assignment]  # ids of one length
@@ -435,10 +450,45 @@ def test_a_key_travels_with_every_request(serve: Serve, open_endpoint: OpenEndpo
     assert server.log == ["recall", "DELETE", "initialize", "notifications/initialized", "recall", "DELETE"]
     for request in server.requests:
         assert request.headers["authorization"] == "Bearer the-key"
-        assert request.headers["accept"] == "application/json, text/event-stream"
-        assert request.headers["accept-encoding"] == "identity"
         assert request.head.lower().count(b"the-key") == 1
         assert request.path == "/mcp/alice/"
+
+
+OLD, NEW = "MCP-Protocol-Version: 2025-11-25", "MCP-Protocol-Version: 2026-07-28"
+FIRST = [NEW, "Mcp-Method: tools/list"]
+# Of tools/list and recall, and what their generation needs before, between and after.
+OWN: dict[Generation, list[list[str]]] = {
+    "modern": [FIRST, [NEW, "Mcp-Method: tools/call", "Mcp-Name: recall"]],
+    "stateless": [FIRST, [], *[[OLD]] * 3],
+    "stateful": [FIRST, [OLD, "Mcp-Session-Id: orphan-1"], [], *[[OLD, "Mcp-Session-Id: session-2"]] * 4],
+}
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_every_request_says_in_its_headers_what_it_is_and_no_more(
+    generation: Generation, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2025-11-25, Transports, and MCP 2026-07-28, Streamable HTTP, "Request Metadata": each header once.
+
+    Ours: no Origin, which is a browser's; nothing is compressed or asks to be.
+    """
+    fake = Hindsight(generation, {"recall": lambda request: fake.told(request, DONE)})
+    endpoint = open_endpoint(server := serve(fake))
+    endpoint.request("tools/list", {}, Deadline("listing", PATIENCE), decode=jsonrpc.decode)
+    ask(endpoint)
+    endpoint.close()
+    assert [request.head.decode().split("\r\n")[1:-2] for request in server.requests] == [
+        [
+            f"Host: 127.0.0.1:{server.port}",
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+            "Accept-Encoding: identity",
+            "User-Agent: test/1",
+            *lines,
+            f"Content-Length: {len(request.body)}",
+        ]
+        for request, lines in zip(server.requests, OWN[generation], strict=True)
+    ]
 
 
 @pytest.mark.parametrize("generation", ["modern", "stateful"])

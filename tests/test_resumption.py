@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from conftest import DONE, OpenEndpoint, Serve, ask, fake_server
@@ -34,7 +35,7 @@ def opened(
 ) -> tuple[WireServer, Endpoint]:
     """Return a server and an endpoint whose session is open; how it was opened is forgotten."""
     fake = fake_server(generation)
-    ask(endpoint := open_endpoint(server := serve(fake)))
+    ask(endpoint := open_endpoint(server := serve(fake), key="k"))
     fake.answers |= answers
     del server.requests[:]
     return server, endpoint
@@ -56,11 +57,28 @@ def test_a_stream_that_ends_too_early_is_resumed_without_asking_again(
     assert resumed.path == asked.path
     assert resumed.headers["last-event-id"] == "e1"
     assert resumed.headers["accept"] == "text/event-stream"
+    assert resumed.headers["authorization"] == "Bearer k"
     assert resumed.headers["mcp-protocol-version"] == "2025-11-25"
     assert resumed.session == asked.session
     assert (resumed.session is None) == (generation == "stateless")
     assert "content-type" not in resumed.headers
     assert resumed.body == b""
+
+
+@pytest.mark.parametrize(
+    ("retry", "seconds"), [("", 1.0), ("retry: soon\n", 1.0), ("retry: 150\n", 0.15), ("retry: 0\n", 0.1)]
+)
+def test_the_wait_before_resuming_is_the_servers_or_a_second(
+    retry: str, seconds: float, serve: Serve, open_endpoint: OpenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTML, "Server-sent events", retry: milliseconds. Ours: a tenth of a second at the least."""
+    waits: list[float] = []
+    monkeypatch.setattr("hindsight_bank.resumption.time", SimpleNamespace(sleep=waits.append))
+    primed = f"id: e1\n{retry}data:\n\n".encode()
+    answers: dict[str, Answer] = {"recall": lambda _: http(primed, EVENTS), "GET": lambda _: http(TOLD, EVENTS)}
+    _, endpoint = opened(serve, open_endpoint, answers)
+    assert ask(endpoint) == DONE
+    assert waits == [seconds]
 
 
 def test_an_answer_may_take_many_streams_as_long_as_each_brings_something(

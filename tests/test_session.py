@@ -40,6 +40,11 @@ def test_a_request_without_a_name_has_no_name_header() -> None:
     )
 
 
+def test_a_name_that_no_header_may_carry_is_encoded() -> None:
+    """MCP 2026-07-28, Streamable HTTP, "Value Encoding": of `Mcp-Name`, too."""
+    assert dict(Stateless(CLIENT).headers("tools/call", "é"))["Mcp-Name"] == "=?base64?w6k=?="
+
+
 def test_every_2026_request_says_who_asks_and_in_which_revision() -> None:
     """MCP 2026-07-28, Overview, "`_meta`": it is in every request, and says what the header says."""
     params = Stateless(CLIENT).params({"name": "recall", "arguments": {"query": "q"}})
