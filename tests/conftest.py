@@ -108,8 +108,8 @@ def open_bank() -> Iterator[OpenBank]:
     """Make banks on scripted servers, closed with the test, before the servers end."""
     with ExitStack() as stack:
 
-        def make(server: WireServer, **options: Any) -> Bank:
-            bank = Bank(server.url, "alice", **options)
+        def make(server: WireServer, bank_id: str = "alice", **options: Any) -> Bank:
+            bank = Bank(server.url, bank_id, **options)
             stack.callback(bank.close)
             return bank
 

@@ -14,6 +14,7 @@ from wire_server import (
     JSON,
     PATIENCE,
     Generation,
+    Move,
     Request,
     encoded,
     error,
@@ -35,8 +36,15 @@ META = "io.modelcontextprotocol/"
 
 
 def test_a_modern_server_is_asked_at_once(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """MCP 2026-07-28, Streamable HTTP, "Request Metadata": one POST says what it is in headers and `_meta`."""
-    endpoint = open_endpoint(server := serve(fake_server("modern")))
+    """MCP 2026-07-28, Streamable HTTP, "Request Metadata": one POST says what it is in headers and `_meta`.
+
+    A session id, which this revision has none of, is not taken up.
+    """
+
+    def recall(request: Request) -> bytes:
+        return http(encoded(result(request, DONE)), headers={"mcp-session-id": "not-ours"})
+
+    endpoint = open_endpoint(server := serve(fake_server("modern", recall=recall)))
     assert ask(endpoint, query="q") == DONE
     assert ask(endpoint) == DONE
     endpoint.close()
@@ -44,7 +52,7 @@ def test_a_modern_server_is_asked_at_once(serve: Serve, open_endpoint: OpenEndpo
     first = server.requests[0]
     assert first.headers["mcp-protocol-version"] == MODERN == endpoint.revision
     assert (first.headers["mcp-method"], first.headers["mcp-name"]) == ("tools/call", "recall")
-    assert first.session is None
+    assert {request.session for request in server.requests} == {None}
     assert first.message["params"]["_meta"] == {
         META + "protocolVersion": MODERN,
         META + "clientInfo": {"name": "test", "version": "1"},
@@ -165,7 +173,7 @@ def test_a_session_id_that_no_header_may_carry_is_not_echoed(
             ask(endpoint)
     else:
         assert ask(endpoint)["ok"]
-    assert not any(request.session for request in server.requests)
+    assert {request.session for request in server.requests} == {None}
 
 
 @pytest.mark.parametrize("orphan", ["a b", "\x7f", "é", "", "fine"])
@@ -178,19 +186,28 @@ def test_an_orphan_is_deleted_if_its_id_can_be_said(orphan: str, serve: Serve, o
     assert server.log == ["recall", *(["DELETE"] if orphan == "fine" else []), *HANDSHAKE, "recall"]
 
 
-@pytest.mark.parametrize("status", [401, 403, 408, 413, 425, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("known", [None, *GENERATIONS])
+@pytest.mark.parametrize("status", [401, 403, 408, 413, 425, 429, 500, 502, 503, 504, None])
 def test_what_says_nothing_of_the_generation_is_no_verdict(
-    status: int, serve: Serve, open_endpoint: OpenEndpoint
+    status: int | None, known: Generation | None, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Public report: modelcontextprotocol/python-sdk #1295. Ours: no initialize; the next call is modern again."""
-    plays = iter([http(status=status), None])
-    fake = fake_server("modern")
-    server = serve(lambda request: next(plays) or fake(request))
-    endpoint = open_endpoint(server)
-    with pytest.raises(StatusError):
+    """Public report: modelcontextprotocol/python-sdk #1295; a connection that breaks (None) says nothing either.
+
+    Ours: no initialize; the next call goes out as this one did, in the same session.
+    """
+    fake = fake_server(known or "modern")
+    endpoint = open_endpoint(server := serve(fake))
+    if known:
         ask(endpoint)
-    assert ask(endpoint) == DONE
+    del server.requests[:]
+    server.script = lambda _: http(status=status) if status else [b"HTTP/1.1 ", Move.CLOSE]
+    with pytest.raises(StatusError if status else AnswerLostError):
+        ask(endpoint)
+    server.script = fake
+    assert ask(endpoint)["ok"]
     assert server.log == ["recall", "recall"]
+    refused, answered = server.requests
+    assert answered.headers == refused.headers
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (400, -32022)])
@@ -236,6 +253,16 @@ def test_a_list_of_supported_revisions_decides(
         with pytest.raises(IncompatibleServer, match="no protocol revision of ours"):
             ask(endpoint)
     assert server.log == log
+
+
+def test_a_server_that_refuses_what_it_says_it_supports_is_asked_once_more_only(
+    serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2026-07-28, Versioning, "Protocol Version Negotiation". Ours: no loop, whatever the server says."""
+    refusal = http(encoded(error(-32022, "Unsupported protocol version", supported=[MODERN])), status=400)
+    with pytest.raises(IncompatibleServer):
+        ask(open_endpoint(server := serve(lambda _: refusal)))
+    assert server.log == ["recall", "recall"]
 
 
 @pytest.mark.parametrize(

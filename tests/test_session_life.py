@@ -88,6 +88,18 @@ def test_threads_that_lose_a_session_together_open_one(
     assert fake.sessions == {"session-3"}
 
 
+def test_two_banks_of_one_server_share_no_session(serve: Serve, open_bank: OpenBank) -> None:
+    """Hindsight 0.7.2 and 0.9.2: a session reads the bank that it was opened for, whatever the URL says."""
+    server = serve(Hindsight("stateful"))
+    banks = [open_bank(server, bank_id=bank_id) for bank_id in ("alice", "bob")]
+    for bank in banks * 2:
+        bank.recall("x")
+    sessions = [
+        {request.session for request in server.requests if request.path == f"/mcp/{own}/"} for own in ("alice", "bob")
+    ]
+    assert sessions == [{None, "orphan-1", "session-2"}, {None, "orphan-3", "session-4"}]
+
+
 def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """Public report: modelcontextprotocol/rust-sdk #743. Ours: what was never run is refused."""
     fake = fake_server("stateful")
@@ -288,9 +300,10 @@ def test_a_deadline_on_a_modern_server_closes_the_connection_and_says_nothing(
     serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
     """MCP 2026-07-28, Streamable HTTP, "Cancellation"."""
-    server = serve(fake_server("modern", recall=lambda _: [Move.HANG]))
+    endpoint = open_endpoint(server := serve(fake_server("modern", recall=lambda _: b"HTTP/1.1 200")))
     with pytest.raises(DeadlineError):
-        ask(open_endpoint(server), 0.3)
+        ask(endpoint, 0.3)
+    server.wait_until_left()
     assert server.log == ["recall"]
 
 
