@@ -26,6 +26,7 @@ from wire_server import (
     error,
     http,
     over_and_over,
+    sse,
     tool_result,
 )
 
@@ -174,6 +175,28 @@ def test_a_list_that_is_none_breaks_the_protocol(listed: Any, serve: Serve, open
         open_bank(serve(fake)).connect()
 
 
+@pytest.mark.parametrize(
+    ("beside", "server"),
+    [
+        ({}, ""),
+        ({"ttlMs": 0, "cacheScope": "private", "serverInfo": {"name": "x", "version": "1"}}, ""),
+        ({"ttlMs": -1, "cacheScope": 5}, ""),
+        ({"ttlMs": "soon", "_meta": None}, ""),
+        ({"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}}}, "x 1"),
+        ({"_meta": {"io.modelcontextprotocol/serverInfo": {"name": 5, "version": "1"}}}, "1"),
+        ({"_meta": {"io.modelcontextprotocol/serverInfo": ["x"]}}, ""),
+    ],
+    ids=str,
+)
+def test_nothing_depends_on_what_is_told_beside_the_tools(
+    beside: dict[str, Any], server: str, serve: Serve, open_bank: OpenBank
+) -> None:
+    """MCP 2026-07-28, Overview, "`_meta`": serverInfo is to be told, not to be acted on; Caching: no ttlMs is 0."""
+    fake = Hindsight("modern")
+    fake.answers["tools/list"] = lambda request: fake.told(request, {"tools": fake.tools, **beside})
+    assert open_bank(serve(fake)).health().server == server
+
+
 # -- what became of a write --------------------------------------------------------------------------------------------
 
 
@@ -249,12 +272,18 @@ def test_a_write_that_found_no_server_was_not_sent() -> None:
 def test_the_time_of_a_call_is_its_own_before_the_banks(
     tool: str, kind: str, serve: Serve, open_bank: OpenBank
 ) -> None:
-    """Public reports: vectorize-io/hindsight #3590 (JSON that stops), encode/httpx #1450 (heartbeats that do not)."""
+    """Public reports: vectorize-io/hindsight #3590 (JSON that stops), encode/httpx #1450 (heartbeats that do not).
+
+    MCP 2026-07-28, Progress: a maximum SHOULD hold, whatever progress is told.
+    """
+    progress = sse(
+        {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+    )
     fake = Hindsight()
     server = serve(fake)
 
     def endless(_: Request) -> Play:
-        return itertools.chain([http(b"", kind, framing="close")], over_and_over(b": ping\n\n", 0.02))
+        return itertools.chain([http(b"", kind, framing="close")], over_and_over(b": ping\n\n" + progress, 0.02))
 
     for bank_timeout, call_timeout in ((100, 0.3), (0.3, None)):
         bank = open_bank(server, timeout=bank_timeout)

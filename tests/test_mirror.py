@@ -183,3 +183,13 @@ def test_a_tool_that_must_not_be_used_is_as_good_as_missing(
         f"the server (unnamed) lists {tool} with an x-mcp-header on what is no string, integer or boolean:"
         " MCP 2026-07-28 forbids to use such a tool; the server must mend its inputSchema"
     )
+
+
+@pytest.mark.parametrize("tool", ["list_tags", "hindsight_search"])
+def test_a_tool_that_must_not_be_used_costs_no_other(tool: str, serve: Serve, open_bank: OpenBank) -> None:
+    """MCP 2026-07-28, Tools, "x-mcp-header": the other tools stay."""
+    fake = Hindsight("modern")
+    spoiled = {"type": "object", "properties": {"a": {"type": "number", "x-mcp-header": "A"}}}
+    fake.tools = [{"name": tool, "inputSchema": spoiled}, *fake.tools]
+    for call in calls(open_bank(serve(fake))).values():
+        call()
