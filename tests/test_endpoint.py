@@ -218,6 +218,24 @@ def test_requests_of_a_handshake_server_are_answered_on_the_side(
     assert (sent.session in fake.sessions) == (generation == "stateful")
 
 
+def test_a_ping_before_a_revision_was_agreed_upon_is_answered_without_one(
+    serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """MCP 2025-11-25, Lifecycle, "Initialization": a server may ping at any time; the header names what was agreed."""
+
+    def initialize(request: Request) -> Play:
+        ping = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+        value = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        return http(sse(ping, result(request, value)), EVENTS)
+
+    accepted = http(status=202)
+    fake = Hindsight("stateless", {"initialize": initialize, "recall": {}, "response": lambda _: accepted})
+    ask(open_endpoint(server := serve(fake)))
+    assert server.log == ["recall", "initialize", "response", "notifications/initialized", "recall"]
+    versions = [request.headers.get("mcp-protocol-version") for request in server.requests]
+    assert versions == ["2026-07-28", None, None, "2025-06-18", "2025-06-18"]
+
+
 @pytest.mark.parametrize("move", [Move.HANG, Move.RESET, Move.CLOSE])
 def test_a_server_that_does_not_take_our_reply_cannot_hold_up_the_call(
     move: Move, serve: Serve, open_endpoint: OpenEndpoint

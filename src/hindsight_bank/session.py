@@ -74,14 +74,17 @@ class Stateless:
 
 @frozen
 class Session:
-    """One of the 2025 revisions: a session that `initialize` opened; without an id the server keeps none."""
+    """One of the 2025 revisions: a session that `initialize` opened; without an id the server keeps none.
+
+    While it is being opened, the revision is empty, and no header names it.
+    """
 
     revision: str
     id: str | None
 
     def headers(self, *_: object) -> Headers:
         """Return the headers of every message after `initialize`: of whatever request."""
-        headers = (("MCP-Protocol-Version", self.revision),)
+        headers = (("MCP-Protocol-Version", self.revision),) if self.revision else ()
         return headers if self.id is None else (*headers, ("Mcp-Session-Id", self.id))
 
     def params(self, params: dict[str, Any]) -> dict[str, Any]:
