@@ -362,6 +362,24 @@ def test_a_redirect_within_the_origin_that_keeps_the_method_is_followed(
     assert second.headers == first.headers
 
 
+def test_a_session_behind_a_redirect_is_resumed_and_ended(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+    """RFC 9110, 15.4.8: 307 keeps the method, whichever it is."""
+    rest: list[bytes] = []
+
+    def recall(request: Request) -> Play:
+        rest.append(sse(result(request, DONE)))
+        return http(b"id: e1\nretry: 0\ndata:\n\n", EVENTS)
+
+    fake = Hindsight("stateful", {"recall": recall, "GET": lambda _: http(rest.pop(), EVENTS)})
+    moved = http(status=307, headers={"location": "/mcp/alice"})
+    server = serve(lambda request: moved if request.path.endswith("/") else fake(request))
+    endpoint = open_endpoint(server)
+    assert ask(endpoint) == DONE
+    assert fake.sessions
+    endpoint.close()
+    assert not fake.sessions
+
+
 @pytest.mark.parametrize("status", [307, 308])
 @pytest.mark.parametrize(
     "location",

@@ -77,10 +77,6 @@ class Transport:
     def post(self, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool = False) -> Reply:
         """Send `body` and return the reply when its headers are here.
 
-        A redirect that keeps method and body (307, 308) is followed within the origin, and only to the same bank: to
-        our own path, with or without a slash at its end, or to that path behind a prefix, as a reverse proxy adds one.
-        One with a query, and any other, is a reply like any.
-
         Args:
             headers: What to send beside Host and Content-Length.
             body: The message.
@@ -88,23 +84,32 @@ class Transport:
             repeatable: Whether to send again, once, when an idle connection turned out to be dead. What surely was not
                 sent is sent again in any case.
         """
+        return self._followed("POST", headers, body, deadline, repeatable=repeatable)
+
+    def get(self, headers: Headers, deadline: Deadline) -> Reply:
+        """Send a GET, which resumes a stream."""
+        return self._followed("GET", headers, b"", deadline, repeatable=True)
+
+    def delete(self, headers: Headers, deadline: Deadline) -> Reply:
+        """Send a DELETE, which ends a session."""
+        return self._followed("DELETE", headers, b"", deadline, repeatable=False)
+
+    def _followed(self, method: str, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool) -> Reply:
+        """Send a request, and again where it is redirected to.
+
+        A redirect that keeps method and body (307, 308) is followed within the origin, and only to the same bank: to
+        our own path, with or without a slash at its end, or to that path behind a prefix, as a reverse proxy adds one.
+        One with a query, and any other, is a reply like any.
+        """
         url = self.url
         for _ in range(_MOST_REDIRECTS):
-            reply = self._request("POST", url, headers, body, deadline, repeatable=repeatable)
+            reply = self._request(method, url, headers, body, deadline, repeatable=repeatable)
             target = _redirection(url, reply)
             if target is None:
                 return reply
             reply.close()
             url = target
-        return self._request("POST", url, headers, body, deadline, repeatable=repeatable)
-
-    def get(self, headers: Headers, deadline: Deadline) -> Reply:
-        """Send a GET, which resumes a stream."""
-        return self._request("GET", self.url, headers, b"", deadline, repeatable=True)
-
-    def delete(self, headers: Headers, deadline: Deadline) -> Reply:
-        """Send a DELETE, which ends a session."""
-        return self._request("DELETE", self.url, headers, b"", deadline, repeatable=False)
+        return self._request(method, url, headers, body, deadline, repeatable=repeatable)
 
     def _request(
         self, method: str, url: httpx.URL, headers: Headers, body: bytes, deadline: Deadline, *, repeatable: bool
@@ -178,7 +183,7 @@ def _translated(chunks: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
 
 
 def _redirection(url: httpx.URL, reply: Reply) -> httpx.URL | None:
-    """Return where a reply redirects a POST to, if it is to be followed: to no other origin, and to no other bank."""
+    """Return where a reply redirects to, if that is to be followed: to no other origin, and to no other bank."""
     location = reply.headers.get("location")
     if reply.status not in (307, 308) or location is None:
         return None
