@@ -1,5 +1,6 @@
 """An answer in several streams: when the rest is asked for, how, and when no more."""
 
+import itertools
 import socket
 import threading
 import time
@@ -107,6 +108,21 @@ def test_resuming_without_progress_ends(fruitless: bytes, serve: Serve, open_end
         ask(endpoint)
     assert caught.value.outcome == "unknown"
     assert server.log == ["recall", "GET", "GET"]
+
+
+@pytest.mark.parametrize("data", [b"", b'{"jsonrpc":"2.0","method":"notifications/x"}'])
+def test_resuming_for_ever_ends(
+    data: bytes, serve: Serve, open_endpoint: OpenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public reports: modelcontextprotocol/python-sdk #3257, malloydata/malloyyo #134: each stream brings a new id."""
+    monkeypatch.setattr("hindsight_bank.resumption._LEAST_RETRY", 1)
+    ids = itertools.count()
+    stream = lambda _: http(b"id: e%d\nretry: 0\ndata: %s\n\n" % (next(ids), data), EVENTS)  # noqa: E731
+    server, endpoint = opened(serve, open_endpoint, {"recall": stream, "GET": stream})
+    with pytest.raises(AnswerLostError) as caught:
+        ask(endpoint)
+    assert caught.value.outcome == "unknown"
+    assert server.log == ["recall"] + ["GET"] * 20
 
 
 @pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])

@@ -19,7 +19,9 @@ from hindsight_bank.transport import Headers, Transport
 _RETRY: Final = 1000
 _LEAST_RETRY: Final = 100
 _MOST_RETRY: Final = 10**8
+# Streams asked for: in a row that bring nothing new, and in all, since a server may promise and close for ever.
 _MOST_FRUITLESS: Final = 2
+_MOST_STREAMS: Final = 20
 _LONGEST_ID: Final = 1000
 
 
@@ -54,7 +56,9 @@ class Answer:
             if self._pause() is None:
                 raise
         fruitless = 0
-        while fruitless < _MOST_FRUITLESS and (pause := self._pause()) is not None:
+        for _ in range(_MOST_STREAMS):
+            if fruitless == _MOST_FRUITLESS or (pause := self._pause()) is None:
+                return
             self.reply.close()
             time.sleep(pause)
             try:
