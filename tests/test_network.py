@@ -78,6 +78,27 @@ def test_no_server_can_stretch_a_call(play: Callable[[], Play], serve: Serve, op
     assert expire(open_transport(serve(lambda _: play()))).outcome == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("begun", "unfinished"),
+    [
+        (b"data: 1\n", True),
+        (b"data: 1", True),
+        (b"data: 1\r\n", True),
+        (EVENT, False),
+        (b": ping\n\n", False),
+        (b"", False),
+    ],
+)
+def test_a_deadline_that_passes_within_an_event_says_so(
+    begun: bytes, unfinished: bool, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Public report: vercel/ai #16865: a server that forgets the blank line and leaves the connection open."""
+    told = [http([begun], EVENTS, framing="chunked").removesuffix(b"0\r\n\r\n"), Move.HANG]
+    said = str(expire(open_transport(serve(lambda _: told))))
+    assert ("the last event that came had no end" in said) is unfinished
+    assert said.endswith("it may have run")
+
+
 @pytest.mark.parametrize("seconds", [SHORT, PATIENCE])
 def test_a_refusal_whose_body_does_not_end_is_not_waited_for(
     seconds: float, serve: Serve, open_transport: OpenTransport

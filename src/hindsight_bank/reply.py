@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from hindsight_bank.deadline import Deadline
-from hindsight_bank.errors import BankError, ProtocolError
+from hindsight_bank.errors import BankError, DeadlineError, ProtocolError
 from hindsight_bank.network import Exchange
 
 JSON: Final = "application/json"
@@ -147,22 +147,30 @@ class Reply:
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines that end, whether in LF, CR or both, without their ends and without a byte order mark."""
+    """Yield the lines that end, whether in LF, CR or both, without their ends and without a byte order mark.
+
+    A deadline that passes before the blank line of an event says that there was one: a server may have forgotten it.
+    """
     begun: list[bytes] = []  # of a line whose end is still to come
-    mark, after_return = _BYTE_ORDER_MARK, False
-    for chunk in chunks:
-        # A CR ends a line at once; an LF that comes with the next chunk belongs to it.
-        start = 1 if after_return and chunk.startswith(b"\n") else 0
-        after_return = chunk.endswith(b"\r")
-        for end, after in _ends(chunk, start):
-            line = chunk[start:end]
-            if begun or mark:
-                line = b"".join((*begun, line)).removeprefix(mark)
-                begun, mark = [], b""
-            yield line
-            start = after
-        if start < len(chunk):
-            begun.append(chunk[start:])
+    line, mark, after_return = b"", _BYTE_ORDER_MARK, False
+    try:
+        for chunk in chunks:
+            # A CR ends a line at once; an LF that comes with the next chunk belongs to it.
+            start = 1 if after_return and chunk.startswith(b"\n") else 0
+            after_return = chunk.endswith(b"\r")
+            for end, after in _ends(chunk, start):
+                line = chunk[start:end]
+                if begun or mark:
+                    line = b"".join((*begun, line)).removeprefix(mark)
+                    begun, mark = [], b""
+                yield line
+                start = after
+            if start < len(chunk):
+                begun.append(chunk[start:])
+    except DeadlineError as error:
+        if begun or line:
+            error.args = (f"{error.args[0]}, and the last event that came had no end",)
+        raise
 
 
 def _ends(chunk: bytes, start: int) -> Iterator[tuple[int, int]]:
