@@ -144,14 +144,21 @@ def test_an_answer_that_is_not_json_rpc_breaks_the_protocol(
     assert len(str(caught)) < 200
 
 
+# A whole answer but for the blank line that would make an event of it.
+UNFINISHED = b"data: " + encoded({"jsonrpc": "2.0", "id": 1, "result": DONE}) + b"\n"
+
+
 @pytest.mark.parametrize(
     "stream",
-    [b"", b": ping\n\n", b"id: 1\nretry: 500\ndata:\n\n", sse({"jsonrpc": "2.0", "method": "notifications/x"})],
+    [
+        *(b"", b": ping\n\n", b"id: 1\nretry: 500\ndata:\n\n", sse({"jsonrpc": "2.0", "method": "notifications/x"})),
+        *(UNFINISHED, UNFINISHED.strip(), UNFINISHED[:-9]),
+    ],
 )
 def test_a_stream_that_ends_without_an_answer_is_lost_at_once(
     stream: bytes, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Public reports: modelcontextprotocol/python-sdk #3441, #3257: no timeout, no empty result, no resuming."""
+    """Public reports: mcp python-sdk #3441, #3257, gemini-cli #29059: no timeout, no empty result, no resuming."""
     assert isinstance(refuse(open_endpoint(server := serve(lambda _: http(stream, EVENTS)))), AnswerLostError)
     assert server.log == ["recall"]
 
@@ -412,6 +419,7 @@ def test_a_redirect_to_another_bank_is_not_followed(
     caught = refuse(open_endpoint(server, key="secret"))
     assert isinstance(caught, StatusError)
     assert (caught.status, caught.outcome) == (status, "refused")
+    assert "redirects to" in str(caught)
     assert server.log == ["recall"]
 
 

@@ -265,6 +265,21 @@ def test_a_connection_that_the_server_closed_meanwhile_is_not_used(
 
 
 @pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
+@pytest.mark.parametrize("part", [b"H", http(b"2")[:-1]])
+def test_a_connection_that_dies_within_an_answer_is_not_tried_again(
+    part: bytes, move: Move, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Public report: daytonaio/daytona #4214: something ran, whatever may run twice."""
+    plays = iter([[http(b"1")], [part, move]])
+    server = serve(lambda _: next(plays))
+    transport = open_transport(server)
+    assert received(transport) == [b"1"]
+    with pytest.raises(AnswerLostError), transport.post([], b"{}", deadline(), repeatable=True) as reply:
+        list(reply.messages())
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
 @pytest.mark.parametrize("repeatable", [True, False])
 def test_a_connection_that_dies_in_use_is_tried_once_more_only_for_what_may_run_twice(
     repeatable: bool,
