@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ def recalled(**changes: Any) -> dict[str, Any]:
         ("recall", recalled(scores={}), "Object missing required field `final` @ $.results[0].scores"),
         ("recall", recalled(mentioned_at=0), "Expected `datetime | null`, got `int` @ $.results[0].mentioned_at"),
         ("recall", recalled(mentioned_at="2026-03-24T20:10:58"), "timezone component @ $.results[0].mentioned_at"),
+        ("recall", structured("recall", source_facts_truncated="false"), "got `str` @ $.source_facts_truncated"),
+        ("recall", structured("recall", source_facts_truncated=1), "got `int` @ $.source_facts_truncated"),
         ("recall", structured("recall", results=None), "Expected `array`, got `null` @ $.results"),
         ("recall", structured("recall", results={}), "Expected `array`, got `object` @ $.results"),
         ("recall", structured("recall", results=[None]), "Expected `object`, got `null` @ $.results[0]"),
@@ -89,6 +92,30 @@ def test_unknown_fields_are_ignored_at_every_depth(tool: str) -> None:
     assert read(tool, {"structuredContent": grown(ANSWERS[tool])}) == read(tool, structured(tool))
 
 
+@pytest.mark.parametrize(
+    ("time", "microseconds"),
+    [
+        *((f"2026-03-24T20:10:58{offset}", 0) for offset in ("Z", "z", "+00:00", "+0000", "-00:00")),
+        *((f"2026-03-24T20:10:58.{digits}Z", value) for digits, value in (("1", 100_000), ("123456789", 123_457))),
+        *(("2026-03-24 20:10:58Z", 0), ("2026-03-24t20:10:58Z", 0), ("2026-03-24T22:10:58+02:00", 0)),
+    ],
+)
+def test_a_time_is_read_in_every_spelling_of_rfc_3339(time: str, microseconds: int) -> None:
+    """RFC 3339, 5.6; public reports: linkml #2096, md2conf #172. A tenth of a microsecond is rounded."""
+    read_as = read("recall", recalled(mentioned_at=time)).results[0].mentioned_at
+    assert read_as == datetime(2026, 3, 24, 20, 10, 58, microseconds, tzinfo=UTC)
+    assert read_as.utcoffset() is not None
+
+
+@pytest.mark.parametrize(
+    "time", ["", "2026-03-24", "2026-03-24T20:10:58", "1774383058", "2026-03-24T20:10Z", "yesterday"]
+)
+def test_what_is_no_time_with_its_offset_is_refused(time: str) -> None:
+    """RFC 3339, 5.6; public report: hindsight #1568 (unlabelled UTC read as local time)."""
+    error = failure("recall", recalled(mentioned_at=time), AnswerError)
+    assert error.problems[0].endswith("@ $.results[0].mentioned_at")
+
+
 @pytest.mark.parametrize("kind", ["opinion", "mental_model", "brand_new", ""])
 def test_kinds_of_memory_are_an_open_set(kind: str) -> None:
     """Public reports: hindsight #1893, #2447 (one kind removed, one renamed)."""
@@ -112,13 +139,14 @@ def test_null_reads_as_empty_where_a_list_or_map_is_optional() -> None:
     [
         '{"structuredContent":{"text":"secret","structured_output":{"score":%s},"usage":null}}',
         '{"content":[{"type":"text","text":"{\\"text\\":\\"secret\\",\\"structured_output\\":{\\"score\\":%s},\\"usage\\":null}"}]}',
+        json.dumps(recalled(scores={"final": "%s"}, text="secret")).replace('"%s"', "%s"),
     ],
-    ids=["structured", "text"],
+    ids=["structured", "text", "typed"],
 )
 def test_a_number_that_json_or_a_double_lacks_is_a_protocol_error(score: str, template: str) -> None:
     """Public report: mcp python-sdk #3385; RFC 8259, 6. Ours: malformed JSON, wherever it stands."""
     with pytest.raises(ProtocolError) as caught:
-        read("reflect", template % score)
+        read("recall" if "results" in template else "reflect", template % score)
     assert "secret" not in str(caught.value)
 
 

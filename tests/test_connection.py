@@ -197,6 +197,15 @@ def test_nothing_depends_on_what_is_told_beside_the_tools(
     assert open_bank(serve(fake)).health().server == server
 
 
+def test_the_bounds_of_a_bank_bound_its_answers(serve: Serve, open_bank: OpenBank) -> None:
+    """Public reports: mcp python-sdk #3332, go-sdk #726: a cap that the caller sets; no second try."""
+    bank = open_bank(server := serve(Hindsight()), max_response_bytes=2000)
+    with pytest.raises(ProtocolError, match="larger than 2000 bytes") as caught:
+        bank.connect()
+    assert caught.value.outcome == "not_sent"
+    assert server.log == ["tools/list"]
+
+
 # -- what became of a write --------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import attrs
 import pytest
+from attrs.exceptions import NotAnAttrsClassError
 from conftest import OpenBank, Serve, calls
 from wire_server import (
     ANSWERS,
@@ -175,13 +177,22 @@ def said(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-@pytest.mark.parametrize("label", ["tools/list", "get_bank", "call", "initialize", "notifications/initialized"])
+@pytest.mark.parametrize(
+    ("generation", "label"),
+    [
+        ("modern", "call"),
+        *(
+            ("stateful", label)
+            for label in ("tools/list", "get_bank", "call", "initialize", "notifications/initialized")
+        ),
+    ],
+)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_no_error_and_no_log_tells_a_secret(
-    ending: str, label: str, serve: Serve, open_bank: OpenBank, logged: list[str]
+    ending: str, generation: Generation, label: str, serve: Serve, open_bank: OpenBank, logged: list[str]
 ) -> None:
     """Public reports: openai/openai-python #1196, kubernetes-client/python #656; at whatever step it happens."""
-    fake = Planted("stateful", {"list_memories": {"items": [], "total": 1, "limit": 1, "offset": 0}})
+    fake = Planted(generation, {"list_memories": {"items": [], "total": 1, "limit": 1, "offset": 0}})
     bank = open_bank(serve(fake), api_key=KEY, timeout=0.1 if ending == "silence" else None, max_response_bytes=2**18)
     bank._connection._backoff._sleep = lambda _: None
     bank._connection._backoff._now = itertools.count(0, 100).__next__
@@ -262,6 +273,8 @@ def test_a_bank_shows_no_secret_and_cannot_be_copied(serve: Serve, open_bank: Op
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="holds connections"):
             duplicate(bank)
+    with pytest.raises(NotAnAttrsClassError):
+        attrs.asdict(bank)  # type: ignore[call-overload]  # as a crash reporter might
 
 
 @pytest.mark.parametrize(

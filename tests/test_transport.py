@@ -265,6 +265,17 @@ def test_a_connection_that_the_server_closed_meanwhile_is_not_used(
 
 
 @pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
+def test_a_connection_that_dies_on_its_first_request_is_not_tried_again(
+    move: Move, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """RFC 9110, 9.2.2. Ours: no idle time explains it, so the server itself gave up, and may on every attempt."""
+    transport = open_transport(server := serve(lambda _: [move]))
+    with pytest.raises(AnswerLostError):
+        transport.post([], b"{}", deadline(), repeatable=True)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("move", [Move.CLOSE, Move.RESET])
 @pytest.mark.parametrize("part", [b"H", http(b"2")[:-1]])
 def test_a_connection_that_dies_within_an_answer_is_not_tried_again(
     part: bytes, move: Move, serve: Serve, open_transport: OpenTransport
