@@ -270,12 +270,14 @@ def test_without_the_keyring_package_the_error_says_how_to_install_it(monkeypatc
 def test_keyring_is_imported_by_nothing_but_stored_key() -> None:
     """Public report: keyring #531: importing it took minutes of D-Bus probing; a Bank never needs it."""
     script = """
-import sys
+import os, sys
 sys.modules["keyring"] = None  # any import of it fails
 import hindsight_bank
 hindsight_bank.stored_key, hindsight_bank.to_dict
 hindsight_bank.Bank("http://localhost", "alice", api_key="k").close()
 hindsight_bank.Bank("http://localhost", "alice").close()
+os.environ |= {"HINDSIGHT_API_URL": "http://localhost", "HINDSIGHT_BANK_ID": "alice", "HINDSIGHT_API_KEY": "k"}
+hindsight_bank.Bank.from_environment().close()
 try:
     hindsight_bank.stored_key("http://localhost", "alice")
 except hindsight_bank.CredentialsError:

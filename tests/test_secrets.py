@@ -274,7 +274,7 @@ def test_a_bank_shows_no_secret_and_cannot_be_copied(serve: Serve, open_bank: Op
         with pytest.raises(TypeError, match="holds connections"):
             duplicate(bank)
     with pytest.raises(NotAnAttrsClassError):
-        attrs.asdict(bank)  # type: ignore[call-overload]  # as a crash reporter might
+        attrs.asdict(bank)  # type: ignore[arg-type]  # as a crash reporter might
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import itertools
 import tracemalloc
+from pathlib import Path
 
 import httpx
 import pytest
@@ -225,8 +226,12 @@ def test_of_an_endless_refusal_only_the_beginning_is_read(serve: Serve, open_tra
 # -- the request, and the connections ----------------------------------------------------------------------------------
 
 
-def test_a_request_is_what_it_was_told_to_be(serve: Serve, open_transport: OpenTransport) -> None:
+def test_a_request_is_what_it_was_told_to_be(
+    serve: Serve, open_transport: OpenTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Public report: encode/httpx #568: nothing is added, doubled or taken from the environment."""
+    (tmp_path / "netrc").write_text("default login alice password s3cret")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     server = serve(lambda _: http(b"1", headers={"set-cookie": "a=b"}))
     transport = open_transport(server)
     for _ in range(2):

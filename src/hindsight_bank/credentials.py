@@ -50,7 +50,7 @@ def stored_key(server_url: str, bank_id: str) -> str | None:
         bank_id: The bank, as for `Bank`.
 
     Returns:
-        The key, or None where the store has none for this bank.
+        The key, or None where the store has none for this bank. Some stores say so, too, while they are locked.
 
     Raises:
         SettingsError: The URL or the bank id is not usable.
