@@ -169,6 +169,22 @@ def test_broken_json_in_the_text_is_a_protocol_error_that_does_not_quote_it(payl
     assert "secret" not in str(error)
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"structuredContent":{"text":"\\ud83d","structured_output":null,"usage":null}}',
+        '{"structuredContent":{"text":"","structured_output":{"a":["\\udf75"]},"usage":null}}',
+        '{"structuredContent":{"text":"","structured_output":{"\\ud83d":1},"usage":null}}',
+        '{"structuredContent":{"text":"","structured_output":null,"usage":null,"new":"\\ud83d\\ud83d"}}',
+        '{"isError":true,"content":[{"type":"text","text":"\\ud83d"}]}',
+        '{"structuredContent":{"error":"\\ud83d"}}',
+    ],
+)
+def test_an_unpaired_surrogate_is_a_protocol_error_wherever_it_stands(result: str) -> None:
+    """RFC 8259, 8.2; public report: Router-Maestro #37. Ours: what comes in can be printed, logged and pickled."""
+    failure("reflect", result, ProtocolError)
+
+
 def test_a_memory_is_never_quoted_when_an_answer_breaks() -> None:
     """Public report: openai-python #1196; `error.problems` say path and type only."""
     secret = {"s3cret key": {"s3cret": "s3cret"}}
