@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 import socket
+import ssl
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,8 +17,18 @@ from typing import Any
 import pytest
 from test_answers import ANSWERS, CLASSES, every_tool, read, structured
 
-from hindsight_bank import AnswerError, ArgumentsError, Bank, ClosedError, ProtocolError, SettingsError
+from hindsight_bank import (
+    AgentBank,
+    AnswerError,
+    ArgumentsError,
+    Bank,
+    ClosedError,
+    ProtocolError,
+    PutSearchBank,
+    SettingsError,
+)
 from hindsight_bank.deadline import Deadline
+from hindsight_bank.transport import Limits
 
 SCHEMAS = Path(__file__).parent.parent / "schemas/tools"
 POSITIONAL = {"content", "query", "memory_id"}
@@ -290,6 +301,21 @@ def test_a_setting_that_breaks_its_rule_is_refused_before_any_io(setting: str, v
     with pytest.raises(SettingsError) as caught:
         Bank("http://localhost", "alice", **{setting: value})
     assert "s3cret" not in f"{caught.value!r}"
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("kind", [Bank, PutSearchBank, AgentBank])
+def test_every_setting_arrives_where_it_is_used(kind: type[Bank | PutSearchBank | AgentBank]) -> None:
+    """Public report: hindsight #3590 (a setting that was read, and never used): of a bank of every generation."""
+    context = ssl.create_default_context()
+    given: dict[str, Any] = {"api_key": "k", "backoff": "raise", "ssl_context": context, "proxy": "http://proxy:1"}
+    given |= {"connect_timeout": 1.5, "max_request_bytes": 11, "max_response_bytes": 12}
+    connection = kind("https://h", "alice", **given)._connection
+    route = connection._options.reach("https://h/")._pool._route
+    assert (route.tls, route.proxy) == (context, ("proxy", 1, []))
+    assert connection._options.key == "k"
+    assert connection._options.limits == Limits(connect=1.5, request=11, response=12)
+    assert connection._backoff._manner == "raise"
 
 
 @pytest.mark.usefixtures("offline")
