@@ -444,14 +444,15 @@ def test_no_byte_reaches_another_origin(
     assert server.log == [*handshake, "recall"]
 
 
+@pytest.mark.parametrize("location", ["/other", "/mcp/alice", "/v1/mcp/alice/"])
 @pytest.mark.parametrize("status", [301, 302, 303])
 def test_a_redirect_that_would_turn_the_post_into_a_get_is_an_error(
-    status: int, serve: Serve, open_endpoint: OpenEndpoint
+    status: int, location: str, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
-    """Public report: ProfessionalWiki/MediaWiki-MCP-Server #551; on the same origin too."""
-    caught = refuse(open_endpoint(server := serve(redirecting(status, lambda _: "/other"))))
+    """Public report: ProfessionalWiki/MediaWiki-MCP-Server #551; on the same origin and to the same bank, too."""
+    caught = refuse(open_endpoint(server := serve(redirecting(status, lambda _: location))))
     assert isinstance(caught, StatusError)
-    assert "redirects to /other" in str(caught)
+    assert f"redirects to {location}," in str(caught)
     assert server.log == ["recall"]
 
 
