@@ -424,21 +424,34 @@ def test_a_redirect_to_another_bank_is_not_followed(
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
-@pytest.mark.parametrize("location", ["http://{other}/x?token=canary", "//u:canary@{other}/x#canary", *ODD])
+@pytest.mark.parametrize(
+    "location",
+    [
+        *(
+            "http://{other}/mcp/alice/",
+            "//{other}/mcp/alice",
+            "http://{other}/v1/mcp/alice/",
+            "https://{own}/mcp/alice/",
+        ),
+        *("http://{other}/x?token=canary", "//u:canary@{other}/x#canary", *ODD),
+    ],
+)
 @pytest.mark.parametrize("generation", ["modern", "stateful"])
 def test_no_byte_reaches_another_origin(
     generation: Generation, location: str, status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
     """Public report: strands-agents/harness-sdk #4109. Ours: the target is named without query and userinfo."""
     other = serve(Hindsight())
-    target = location.format(other=f"127.0.0.1:{other.port}")
-    moved = http(status=status, headers={"location": target})
-    server = serve(Hindsight(generation, {"recall": lambda _: moved}))
+    fake = Hindsight(generation)
+    server = serve(fake)
+    own, elsewhere = f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port}"
+    target = location.format(own=own, other=elsewhere)
+    fake.answers["recall"] = lambda _: http(status=status, headers={"location": target})
     caught = refuse(open_endpoint(server, key="secret"))
     assert isinstance(caught, StatusError)
     assert (caught.status, caught.outcome) == (status, "refused")
     assert "canary" not in str(caught)
-    assert target in ODD or f"127.0.0.1:{other.port}/x" in str(caught)
+    assert target in ODD or f"{own if own in target else elsewhere}/" in str(caught)
     assert not other.connections
     handshake = ["recall", "DELETE", "initialize", "notifications/initialized"] if generation == "stateful" else []
     assert server.log == [*handshake, "recall"]
