@@ -73,6 +73,7 @@ def test_connecting_asks_for_the_tools_and_the_bank_and_nothing_else(
     for call in calls(bank).values():
         call()
     assert server.log == list(TOOLS)
+    assert {request.path for request in server.requests} == {"/mcp/alice/"}
     assert server.connections == 1
 
 
