@@ -211,6 +211,14 @@ def test_is_error_wins_over_an_answer_that_fits(tool: str) -> None:
     assert failure(tool, result, ToolError).message == "quota exceeded"
 
 
+@every_tool
+@pytest.mark.parametrize("broken", [{"used": 7}, "7 of 7", []])
+def test_is_error_wins_over_an_answer_that_breaks_the_schema(tool: str, broken: Any) -> None:
+    """Public report: mcp-ts-core #241: the schema of success says nothing of a failure."""
+    result = {"structuredContent": broken, "isError": True, "content": text("quota exceeded")}
+    assert failure(tool, result, ToolError).message == "quota exceeded"
+
+
 def test_an_error_with_a_code_keeps_it() -> None:
     """The documented errors of the older tools: `{"code", "message"}`."""
     error = failure("recall", structured("recall", error={"code": "INTERNAL_ERROR", "message": "ä"}), ToolError)
