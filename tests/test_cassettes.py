@@ -529,7 +529,7 @@ def test_a_conversation_can_be_replayed_with_any_server_url_and_any_key() -> Non
 
 def test_an_older_or_newer_client_replays_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours: a release of this package is no reason to record again."""
-    monkeypatch.setattr("hindsight_bank.bank.__version__", "99.0.0")
+    monkeypatch.setattr("hindsight_bank.connected.__version__", "99.0.0")
     assert replay("get_bank") == PROFILE
     assert replay("get_bank", "legacy") == PROFILE
 
