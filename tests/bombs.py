@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-from wire_server import EVENTS, Hindsight, Play, Request, Step, WireServer, http
+from wire_server import EVENTS, JSON, Hindsight, Play, Request, Step, WireServer, http
 
 MOST = int(os.environ.get("BOMB_BYTES", "4194304"))
 PIECE = 2**16
@@ -25,6 +25,13 @@ def endless(head: bytes, unit: bytes) -> Iterator[Step]:
         yield unit * (PIECE // len(unit))
 
 
+def tiny_chunks(kind: str) -> Iterator[Step]:
+    """Send one line without end, two bytes a chunk."""
+    yield http(b"", kind, framing="chunked").removesuffix(b"0\r\n\r\n")
+    while True:
+        yield b"2\r\nxx\r\n" * (PIECE // 7)
+
+
 def envelope(request: Request, member: bytes, unit: bytes, after: bytes, most: int = MOST) -> bytes:
     """Return a message with one member that is nothing but a unit again and again."""
     start = b'{"jsonrpc":"2.0","id":%d,%s' % (request.id, member)
@@ -40,6 +47,8 @@ LIGHT = b'"a text that is long enough to pass",[],'
 FACTS = b'"result":{"content":[],"structuredContent":{"results":[],"entities":null,"chunks":null,"source_facts":null,'
 RECALL: dict[str, Callable[[Request], Play]] = {
     "endless line": lambda _: endless(b"data: ", b"x"),
+    "tiny chunks": lambda _: tiny_chunks(JSON),
+    "tiny chunks of a line": lambda _: tiny_chunks(EVENTS),
     "endless event": lambda _: endless(b"", b"data: x\n"),
     "endless comments": lambda _: endless(b"", b": ping\n\n"),
     "endless empty events": lambda _: endless(b"", b"data: \n\n"),

@@ -1,7 +1,6 @@
 """An answer's body: bytes in, the JSON text of each message out, whether it came as JSON or as an event stream."""
 
 import codecs
-import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -17,6 +16,7 @@ EVENTS: Final = "text/event-stream"
 # Python reads no number of any length; milliseconds of so many digits are for ever already.
 _MOST_DIGITS: Final = 18
 _PIECE: Final = 2**16
+_SMALL: Final = 2**10
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 # What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
@@ -61,9 +61,7 @@ class Reply:
             raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
         media_type = self._media_type()
         if media_type == JSON:
-            whole = io.BytesIO()  # which gives away what it grew, where a join would hold everything twice
-            whole.writelines(self._counted())
-            yield _utf8(whole.getvalue(), "answer")
+            yield _utf8(_joined(self._counted()), "answer")
         elif media_type == EVENTS:
             # An event without data primes a resumable stream; other event types are not ours.
             yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
@@ -91,7 +89,7 @@ class Reply:
                 continue
             name, value = _field(_utf8(line, "event stream"))
             if name == b"data":
-                data = value if data is None else _joined(data, value)
+                data = value if data is None else _extended(data, value)
             elif name == b"event":
                 kind = value
             elif name == b"id" and b"\0" not in value:
@@ -146,12 +144,39 @@ class Reply:
             yield chunk
 
 
+class _Pieces:
+    """What comes in pieces, joined once; small ones at once, since a list of them takes many times their bytes."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes | bytearray] = [bytearray()]
+
+    def add(self, piece: bytes) -> None:
+        last = self._pieces[-1]
+        if len(piece) >= _SMALL:
+            self._pieces.append(piece)
+        elif isinstance(last, bytearray) and len(last) < _PIECE:
+            last += piece
+        else:
+            self._pieces.append(bytearray(piece))
+
+    def joined(self) -> bytes:
+        return b"".join(self._pieces)
+
+
+def _joined(chunks: Iterator[bytes]) -> bytes:
+    """Return the whole; no piece outlives this, since a last one would pin the memory of all before it."""
+    pieces = _Pieces()
+    for chunk in chunks:
+        pieces.add(chunk)
+    return pieces.joined()
+
+
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines that end, whether in LF, CR or both, without their ends and without a byte order mark.
 
     A deadline that passes before the blank line of an event says that there was one: a server may have forgotten it.
     """
-    begun: list[bytes] = []  # of a line whose end is still to come
+    begun: _Pieces | None = None  # of a line whose end is still to come
     line, mark, after_return = b"", _BYTE_ORDER_MARK, False
     try:
         for chunk in chunks:
@@ -160,13 +185,15 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             after_return = chunk.endswith(b"\r")
             for end, after in _ends(chunk, start):
                 line = chunk[start:end]
-                if begun or mark:
-                    line = b"".join((*begun, line)).removeprefix(mark)
-                    begun, mark = [], b""
+                if begun:
+                    begun.add(line)
+                    line, begun = begun.joined(), None
+                line, mark = line.removeprefix(mark), b""
                 yield line
                 start = after
             if start < len(chunk):
-                begun.append(chunk[start:])
+                begun = begun or _Pieces()
+                begun.add(chunk[start:])
     except DeadlineError as error:
         if begun or line:
             error.args = (f"{error.args[0]}, and the last event that came had no end",)
@@ -196,7 +223,7 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
     return line[:end], line[end + (2 if line.startswith(b" ", end + 1) else 1) :]
 
 
-def _joined(data: bytes | bytearray, line: bytes) -> bytearray:
+def _extended(data: bytes | bytearray, line: bytes) -> bytearray:
     """Return the data of an event with one more line; those of one line, as usual, are never copied."""
     if isinstance(data, bytes):
         data = bytearray(data)
