@@ -13,6 +13,8 @@ from hindsight_bank.network import Exchange
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
+Field = tuple[bytes, bytes]
+
 # Python reads no number of any length; milliseconds of so many digits are for ever already.
 _MOST_DIGITS: Final = 18
 _PIECE: Final = 2**16
@@ -79,15 +81,15 @@ class Reply:
         """
         data: bytes | bytearray | None = None
         kind, event_id = b"", b""
-        for line in _lines(self._counted()):
-            if not line:
+        for field in _fields(self._counted()):
+            if field is None:
                 if event_id:
                     self.event_id = event_id.decode()
                 if data is not None or kind:
                     yield kind, bytes(data or b"")
                     data, kind = None, b""
                 continue
-            name, value = _field(_utf8(line, "event stream"))
+            name, value = (_utf8(part, "event stream") for part in field)
             if name == b"data":
                 data = value if data is None else _extended(data, value)
             elif name == b"event":
@@ -148,10 +150,13 @@ class _Pieces:
     """What comes in pieces, joined once; small ones at once, since a list of them takes many times their bytes."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes | bytearray] = [bytearray()]
+        self._pieces: list[bytes | bytearray] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
 
     def add(self, piece: bytes) -> None:
-        last = self._pieces[-1]
+        last = self._pieces[-1] if self._pieces else None
         if len(piece) >= _SMALL:
             self._pieces.append(piece)
         elif isinstance(last, bytearray) and len(last) < _PIECE:
@@ -162,6 +167,14 @@ class _Pieces:
     def joined(self) -> bytes:
         return b"".join(self._pieces)
 
+    def field(self) -> Field:
+        """Return what `_field` does of the whole; a long value is not copied once more to go without its name."""
+        first, *rest = self._pieces
+        if b":" not in first[:-1]:
+            return _field(self.joined())
+        name, value = _field(bytes(first))
+        return name, b"".join((value, *rest))
+
 
 def _joined(chunks: Iterator[bytes]) -> bytes:
     """Return the whole; no piece outlives this, since a last one would pin the memory of all before it."""
@@ -171,33 +184,43 @@ def _joined(chunks: Iterator[bytes]) -> bytes:
     return pieces.joined()
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines that end, whether in LF, CR or both, without their ends and without a byte order mark.
+def _fields(chunks: Iterator[bytes]) -> Iterator[Field | None]:
+    """Yield the field that each line is, whether it ends in LF, CR or both; None for a blank one, which ends an event.
 
     A deadline that passes before the blank line of an event says that there was one: a server may have forgotten it.
     """
-    begun: _Pieces | None = None  # of a line whose end is still to come
-    line, mark, after_return = b"", _BYTE_ORDER_MARK, False
+    begun = _Pieces()  # of a line whose end is still to come
+    field: Field | None = None
+    after_return = False
     try:
-        for chunk in chunks:
+        for chunk in _unmarked(chunks):
             # A CR ends a line at once; an LF that comes with the next chunk belongs to it.
             start = 1 if after_return and chunk.startswith(b"\n") else 0
             after_return = chunk.endswith(b"\r")
             for end, after in _ends(chunk, start):
-                line = chunk[start:end]
                 if begun:
-                    begun.add(line)
-                    line, begun = begun.joined(), None
-                line, mark = line.removeprefix(mark), b""
-                yield line
+                    begun.add(chunk[start:end])
+                    field, begun = begun.field(), _Pieces()
+                else:
+                    field = None if end == start else _field(chunk[start:end])
+                yield field
                 start = after
             if start < len(chunk):
-                begun = begun or _Pieces()
                 begun.add(chunk[start:])
     except DeadlineError as error:
-        if begun or line:
+        if begun or field:
             error.args = (f"{error.args[0]}, and the last event that came had no end",)
         raise
+
+
+def _unmarked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a stream without the byte order mark that it may begin with."""
+    begun = b""
+    for chunk in chunks:
+        begun += chunk
+        if not _BYTE_ORDER_MARK.startswith(begun):
+            yield begun.removeprefix(_BYTE_ORDER_MARK)
+            yield from chunks
 
 
 def _ends(chunk: bytes, start: int) -> Iterator[tuple[int, int]]:
@@ -215,7 +238,7 @@ def _ends(chunk: bytes, start: int) -> Iterator[tuple[int, int]]:
             back = chunk.find(b"\r", back + 1)
 
 
-def _field(line: bytes) -> tuple[bytes, bytes]:
+def _field(line: bytes) -> Field:
     """Return the name and the value of a field, without the one space that may come before the value."""
     end = line.find(b":")
     if end < 0:
