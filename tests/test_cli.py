@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from examples import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,6 +166,25 @@ def test_an_interrupt_ends_quietly(
     monkeypatch.setattr(room, function, run)
     assert main(["demo", "--offline"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("loaded", ["hindsight_bank", "hindsight_bank.errors", "argparse", "hindsight_bank.cli.demo"])
+def test_an_interrupt_while_the_program_loads_ends_quietly(loaded: str) -> None:
+    """POSIX shells: 130 is 128 and SIGINT; from the first module that the installed program imports."""
+    program = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["hindsight-bank"]
+    module, _, function = program.partition(":")
+    code = f"""if 1:
+        import sys
+        class Interrupt:
+            def find_spec(self, name, *_):
+                if name == {loaded!r}:
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupt())
+        from {module} import {function}
+        sys.exit({function}())
+    """
+    result = subprocess.run([sys.executable, "-c", code, "demo", "--offline"], capture_output=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
 
 
 def test_a_closed_pipe_ends_quietly() -> None:

@@ -2,6 +2,6 @@
 
 import sys
 
-from hindsight_bank.cli import main
+from hindsight_bank_command import main
 
 sys.exit(main())
