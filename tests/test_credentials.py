@@ -25,8 +25,8 @@ UNUSABLE = {
     "s3\x7fcret": "contains control or non-ASCII characters",
     "s3cret\u200b": "contains control or non-ASCII characters",
     "s3crét": "contains control or non-ASCII characters",
-    "": "is empty",
-    "   ": "is empty",
+    "": "is empty: give a key, or leave it out altogether",
+    "   ": "is empty: give a key, or leave it out altogether",
 }
 unusable = pytest.mark.parametrize(("key", "fault"), UNUSABLE.items())
 

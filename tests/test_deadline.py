@@ -56,7 +56,7 @@ def test_the_error_names_operation_seconds_and_outcome(outcome: Any) -> None:
 )
 def test_a_timeout_is_any_positive_number_and_none_is_the_default(value: Any, result: float) -> None:
     """Ours: None means the default, math.inf no limit."""
-    assert seconds(value, 60.0) == result
+    assert seconds("timeout", value, 60.0) == result
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,9 @@ def test_a_timeout_is_any_positive_number_and_none_is_the_default(value: Any, re
 )
 def test_what_is_no_positive_number_is_no_timeout(value: Any) -> None:
     """Public report: hindsight #3590 (a timeout that was read and never used)."""
-    with pytest.raises(SettingsError, match=r"greater than 0; math\.inf for none"):
-        seconds(value, 60.0)
-    with pytest.raises(SettingsError, match="timeout"):
+    with pytest.raises(SettingsError, match=r"^x is a number of seconds greater than 0; math\.inf for no limit$"):
+        seconds("x", value, 60.0)
+    with pytest.raises(SettingsError, match=r"^timeout is"):
         Bank("http://localhost", "a", timeout=value)
+    with pytest.raises(SettingsError, match=r"^connect_timeout is"):
+        Bank("http://localhost", "a", connect_timeout=value)

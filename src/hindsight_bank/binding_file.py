@@ -57,6 +57,8 @@ def remove(path: str | os.PathLike[str] | None) -> Path:
 def _meant(path: str | os.PathLike[str] | None) -> Path:
     if path is None:
         return _config_folder() / "binding.json"
+    if not os.fspath(path):
+        raise SettingsError("the name of the binding's file is empty: give one, on the command line --binding FILE")
     file = Path(path).expanduser()
     if (file / ".git").exists():
         raise _reconnect(file, [old_bindings.FOLDER])

@@ -29,7 +29,7 @@ class Connected:
     _connection: "Connection"
 
     def __init__(self, timeout: float | None) -> None:
-        self._timeout = None if timeout is None else seconds(timeout, math.inf)
+        self._timeout = None if timeout is None else seconds("timeout", timeout, math.inf)
 
     @discreet
     def connect(self, *, timeout: float | None = None) -> Self:
@@ -77,7 +77,7 @@ class Connected:
         """Return the deadline of a call: its own, the bank's, or the operation's."""
         default = self._timeout or (_MODEL_SECONDS if operation in _MODEL_CALLS else _SECONDS)
         try:
-            return Deadline(operation, seconds(timeout, default))
+            return Deadline(operation, seconds("timeout", timeout, default))
         except SettingsError as error:
             raise ArgumentsError(f"{operation}: {error}", tool=operation, problems=[f"{error} @ timeout"]) from None
 
@@ -101,7 +101,7 @@ def checked_options(
     if not isinstance(allow_new_bank, bool):  # "False" from an environment would make banks
         raise SettingsError("allow_new_bank is True or False")
     limits = transport.Limits(
-        connect=seconds(connect_timeout, math.inf),
+        connect=seconds("connect_timeout", connect_timeout, math.inf),
         request=positive("max_request_bytes", max_request_bytes),
         response=positive("max_response_bytes", max_response_bytes),
     )

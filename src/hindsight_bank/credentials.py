@@ -25,7 +25,7 @@ def check_key(key: str | None, source: str) -> str | None:
     if not isinstance(key, str):
         fault = "is not a string"
     elif not key.strip():
-        fault = "is empty"
+        fault = "is empty: give a key, or leave it out altogether"
     elif key != key.strip():
         fault = "begins or ends with whitespace"
     elif not (key.isascii() and key.isprintable()):

@@ -35,11 +35,11 @@ class Deadline:
         return DeadlineError(message, seconds=self.seconds, operation=self.operation, outcome=outcome)
 
 
-def seconds(value: float | None, default: float) -> float:
-    """Return a timeout in seconds, `default` for None; refuse what is no positive number."""
+def seconds(name: str, value: float | None, default: float) -> float:
+    """Return the seconds of the setting `name`, `default` for None; refuse what is no positive number."""
     if value is None:
         return default
     with suppress(TypeError, ValueError, ArithmeticError):
         if not isinstance(value, bool) and value > 0:
             return float(value)
-    raise SettingsError("a timeout is a number of seconds greater than 0; math.inf for none")
+    raise SettingsError(f"{name} is a number of seconds greater than 0; math.inf for no limit")

@@ -12,6 +12,7 @@ from typing import Final
 from hindsight_bank.errors import SettingsError
 
 _LARGEST: Final = 2**20
+_OTHER: Final = "mend that, or choose another file with --binding FILE"
 
 
 def read(path: Path, *, suspicious: bool = True) -> bytes:
@@ -24,12 +25,12 @@ def read(path: Path, *, suspicious: bool = True) -> bytes:
     with _told(path, "read"), open(path, "rb", opener=_at_once) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise SettingsError(f"{path} is no regular file")
+            raise SettingsError(f"{path} is no regular file; {_OTHER}")
         if suspicious and os.name == "posix":
             _distrust(path, status)
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise SettingsError(f"{path} is larger than any settings file")
+        raise SettingsError(f"{path} is larger than any settings file; {_OTHER}")
     return content
 
 
@@ -75,12 +76,12 @@ def _told(path: Path, what: str) -> Iterator[None]:
     except FileNotFoundError:
         if what == "read":
             raise
-        raise SettingsError(f"{path} cannot be {what}: no such folder") from None
+        raise SettingsError(f"{path} cannot be {what}: no such folder; {_OTHER}") from None
     except SettingsError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         why = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(f"{path} cannot be {what}: {why}") from None
+        raise SettingsError(f"{path} cannot be {what}: {why}; {_OTHER}") from None
 
 
 def _distrust(path: Path, status: os.stat_result) -> None:
