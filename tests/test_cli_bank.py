@@ -72,8 +72,13 @@ def test_a_bank_that_is_missing_may_be_connected_on_purpose(start_bank: Start, r
     assert connected.code == 0
     assert "not there yet; hindsight-bank retain --new-bank makes it" in connected.out
     assert json.loads(run("connect", server.url, "alice", "--new-bank", "--json").out)["exists"] is False
-    refused = run("retain", "x")
-    assert (refused.code, "with --new-bank, the first retain makes it" in refused.err) == (4, True)
+    for command in (["status"], ["retain", "x"], ["recall", "x"], ["memories"], ["memories", "--all"]):
+        refused = run(*command)
+        assert refused.code == 4
+        assert refused.err == (
+            f"hindsight-bank: no bank alice on {server.url}: Bank 'alice' not found; check its name, or let the first"
+            " retain make it: hindsight-bank connect and hindsight-bank retain take --new-bank\n"
+        )
     assert run("retain", "x", "--new-bank").code == 0
 
 
@@ -200,6 +205,34 @@ def test_json_is_one_document_of_plain_ascii(command: list[str], start_bank: Sta
     assert ran.out.isascii()
     assert "\x1b" not in ran.out
     assert isinstance(json.loads(ran.out), dict)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["memories", "--limit", "-1"], "list_memories: Expected `int` >= 0 @ $.limit"),
+        (["memories", "--offset", "-1"], "list_memories: Expected `int` >= 0 @ $.offset"),
+        (["recall", "x", "--max-tokens", "0"], "recall: Expected `int` >= 1 @ $.max_tokens"),
+        (["reflect", "x", "--max-tokens", "0"], "reflect: Expected `int` >= 1 @ $.max_tokens"),
+        (["retain", " "], "retain: Expected text that is not blank @ $.content"),
+        (["retain", "x", "--timestamp", "yesterday"], "retain: Expected an ISO 8601 time @ $.timestamp"),
+        (["retain", "x", "--timestamp", "2026-03-02T10:00"], "retain: Expected a time with its UTC offset"),
+        (["status", "--timeout", "0"], "timeout is a number of seconds greater than 0"),
+        (["status", "-b", ""], "the name of the binding's file is empty: give one, on the command line --binding FILE"),
+        (
+            ["status", "-b", "/dev/null/x"],
+            "cannot be read: Not a directory; mend that, or choose another file with --b",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_command_is_told_before_anything_connects(
+    command: list[str], says: str, start_bank: Start, run: Run
+) -> None:
+    """Ours: the earliest moment."""
+    server = bound(start_bank())
+    ran = run(*command)
+    assert (ran.code, ran.out, ran.err.count("\n"), server.connections) == (2, "", 1, 0)
+    assert says in ran.err
 
 
 def test_nothing_found_is_said(start_bank: Start, run: Run) -> None:

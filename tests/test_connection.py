@@ -104,7 +104,7 @@ def test_a_missing_bank_is_an_error_unless_it_may_be_new(
     assert server.log == ["tools/list", label]
     del server.requests[:]
     bank = open_bank(server, allow_new_bank=True)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match=r"; the first retain makes it$"):
         bank.list_memories(limit=5)
     bank.retain("x")
     bank.list_memories(limit=5)

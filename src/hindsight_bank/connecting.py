@@ -61,6 +61,7 @@ def connect(url: str, options: Options, toolset: Toolset, deadline: Deadline) ->
         endpoint = Endpoint(options.reach(url), options.client, options.limits, options.key)
         try:
             link = _verified(endpoint, url, options, toolset, deadline)
+            link.makes_bank = options.allow_new_bank
             try:
                 link.check_bank(deadline)
             except NotFoundError:

@@ -80,6 +80,7 @@ class Link:
         self.server = server
         # The older generations have no tool that tells whether a bank exists.
         self.bank_seen = toolset is not SIX
+        self.makes_bank = False
         self.failed = False
         self.holds: set[object] = set()
         self.retired = False
@@ -113,15 +114,17 @@ class Link:
             try:
                 self.call("get_bank", {}, deadline)
             except NotFoundError as error:
-                raise _missing(error.message) from None
+                raise self._missing(error.message) from None
         elif not self.call("list_memories", {"limit": 1}, deadline).total:
-            raise _missing("the bank is empty or does not exist, which this server cannot tell apart")
+            raise self._missing("the bank is empty or does not exist, which this server cannot tell apart")
         self.bank_seen = True
 
-
-def _missing(message: str) -> NotFoundError:
-    ways = "check the bank id, or let the first retain make the bank: Bank(..., allow_new_bank=True)"
-    return NotFoundError(f"{message}; {ways}", tool="get_bank", what="bank")
+    def _missing(self, message: str) -> NotFoundError:
+        ways = "check the bank id, or let the first retain make the bank: Bank(..., allow_new_bank=True)"
+        ways = "the first retain makes it" if self.makes_bank else ways
+        error = NotFoundError(f"{message}; {ways}", tool="get_bank", what="bank")
+        error.message = message  # the server's sentence alone
+        return error
 
 
 def verified(endpoint: Endpoint, toolset: Toolset, deadline: Deadline) -> Link:

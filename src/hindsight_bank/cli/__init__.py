@@ -3,17 +3,17 @@
 An error is one line on standard error. Exit codes:
 
     0  all is done
-    1  a fault of this program             any other exception
-    2  wrong command, setting or argument  SettingsError ArgumentsError
-    3  the key is missing or wrong         CredentialsError UnauthorizedError
-    4  no such bank or memory              NotFoundError
-    5  not reached: nothing was sent       UnreachableError BackingOffError
-    6  no answer: it may have run          AnswerLostError DeadlineError
-    7  the server refused or failed        StatusError RPCError ToolError
-    8  the server is not understood        IncompatibleServer ProtocolError AnswerError
+    1  a fault of this program                     any other exception
+    2  wrong command, setting or argument          SettingsError ArgumentsError
+    3  the key is missing or wrong                 CredentialsError UnauthorizedError
+    4  no such bank or memory                      NotFoundError
+    5  not reached: nothing was sent               UnreachableError BackingOffError
+    6  no answer: it, or some lines, may have run  AnswerLostError DeadlineError
+    7  the server refused or failed                StatusError RPCError ToolError
+    8  the server is not understood                IncompatibleServer ProtocolError AnswerError
     9  an optional package is missing
    10  some lines of a file were not accepted
-   11  a file or the output failed         OSError
+   11  a file or the output failed                 OSError
   130  interrupted by Ctrl-C
   141  nobody reads the output any more
 """

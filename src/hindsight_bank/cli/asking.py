@@ -5,16 +5,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from hindsight_bank import SettingsError
+from hindsight_bank import Bank, RecallResult, ReflectResult, SettingsError
 from hindsight_bank.cli import output, views
-from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.opening import asked, chosen
 from hindsight_bank.cli.screen import Screen
 
 
 def recall(args: Namespace) -> None:
     """Search for facts."""
-    with opened(chosen(args), timeout=args.timeout) as (bank, _), Screen.waiting("recall"):
-        found = bank.recall(
+
+    def call(bank: Bank) -> RecallResult:
+        return bank.recall(
             args.query,
             max_tokens=args.max_tokens,
             budget=args.budget,
@@ -23,6 +24,8 @@ def recall(args: Namespace) -> None:
             tags=args.tag,
             tags_match=args.tags_match,
         )
+
+    found, _ = asked(chosen(args), "recall", call, timeout=args.timeout)
     if args.json:
         output.document(found)
         return
@@ -36,8 +39,9 @@ def recall(args: Namespace) -> None:
 def reflect(args: Namespace) -> None:
     """Let the server's language model answer."""
     schema = _schema(args.schema)
-    with opened(chosen(args), timeout=args.timeout) as (bank, _), Screen.waiting("reflect"):
-        answer = bank.reflect(
+
+    def call(bank: Bank) -> ReflectResult:
+        return bank.reflect(
             args.query,
             context=args.context,
             budget=args.budget,
@@ -47,6 +51,8 @@ def reflect(args: Namespace) -> None:
             tags_match=args.tags_match,
             include_based_on=args.based_on or None,
         )
+
+    answer, _ = asked(chosen(args), "reflect", call, timeout=args.timeout)
     if args.json:
         output.document(answer)
         return

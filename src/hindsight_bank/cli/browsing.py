@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hindsight_bank import Bank, SettingsError
 from hindsight_bank.cli import output, views
-from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.opening import asked, chosen, opened
 from hindsight_bank.cli.screen import Screen
 
 _LIMIT: Final = 20
@@ -18,17 +18,16 @@ _TYPES: Final = ("world", "experience", "observation")
 def memories(args: Namespace) -> None:
     """List memories: a page, or all as they come."""
     filters = {"type": args.type, "q": args.text, "tags": args.tag, "tags_match": args.tags_match}
-    with opened(chosen(args), timeout=args.timeout) as (bank, _):
-        if args.all:
-            _every(bank, filters, json=args.json)
-        else:
-            _page(bank, filters, args)
+    if not args.all:
+        _page(filters, args)
+        return
+    with opened(chosen(args), timeout=args.timeout) as bank:
+        _every(bank, filters, json=args.json)
 
 
 def memory(args: Namespace) -> None:
     """Show one memory."""
-    with opened(chosen(args), timeout=args.timeout) as (bank, _):
-        found = bank.get_memory(args.id)
+    found, _ = asked(chosen(args), "memory", lambda bank: bank.get_memory(args.id), timeout=args.timeout)
     if args.json:
         output.document(found)
     else:
@@ -37,8 +36,7 @@ def memory(args: Namespace) -> None:
 
 def bank(args: Namespace) -> None:
     """Show the bank's profile."""
-    with opened(chosen(args), timeout=args.timeout) as (bank, _):
-        profile = bank.get_bank()
+    profile, _ = asked(chosen(args), "bank", Bank.get_bank, timeout=args.timeout)
     if args.json:
         output.document(profile)
     else:
@@ -51,12 +49,13 @@ def pages(args: Namespace) -> None:
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError("pages need a terminal; in a pipe, hindsight-bank memories lists")
-    with opened(chosen(args), timeout=args.timeout) as (bank, _):
+    with opened(chosen(args), timeout=args.timeout) as bank:
         run(bank)
 
 
-def _page(bank: Bank, filters: dict[str, Any], args: Namespace) -> None:
-    page = bank.list_memories(**filters, limit=_LIMIT if args.limit is None else args.limit, offset=args.offset)
+def _page(filters: dict[str, Any], args: Namespace) -> None:
+    cut = {"limit": _LIMIT if args.limit is None else args.limit, "offset": args.offset}
+    page, _ = asked(chosen(args), "memories", lambda bank: bank.list_memories(**filters, **cut), timeout=args.timeout)
     if args.json:
         output.document(page)
         return

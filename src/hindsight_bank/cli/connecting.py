@@ -5,10 +5,10 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any
 
-from hindsight_bank import Binding, CredentialsError, NotFoundError, SettingsError
+from hindsight_bank import Bank, Binding, CredentialsError, NotFoundError, SettingsError
 from hindsight_bank.cli import output
 from hindsight_bank.cli.keys import keep_key, read_key
-from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.opening import asked, chosen
 from hindsight_bank.cli.screen import Screen
 
 
@@ -59,24 +59,26 @@ def disconnect(args: Namespace) -> None:
     screen = Screen()
     screen.done(f"disconnected: {place} is removed")
     if binding:
-        screen.say("A stored key stays in the key store. To remove it:")
+        screen.say("If the key store holds a key for it, that stays. To remove it:")
         screen.note(f"hindsight-bank logout {binding.server_url} {binding.bank_id}", "bold")
 
 
 def _found(binding: Binding, args: Namespace, *, new_bank: bool = False) -> dict[str, Any]:
     """Connect and return what answers."""
-    found: dict[str, Any] = {"server_url": binding.server_url, "bank_id": binding.bank_id}
-    with opened(binding, timeout=args.timeout, new_bank=new_bank) as (bank, key), Screen.waiting("connecting"):
-        found["key"] = key
+
+    def look(bank: Bank) -> dict[str, Any]:
         try:
             health = bank.health()
         except NotFoundError:
             if not new_bank:
                 raise
-            return {**found, "exists": False}
+            return {"exists": False}
         total = bank.list_memories(limit=0).total
-    more = {"server": health.server, "protocol": health.protocol, "seconds": round(health.seconds, 4)}
-    return {**found, "exists": True, **more, "memories": total}
+        more = {"server": health.server, "protocol": health.protocol, "seconds": round(health.seconds, 4)}
+        return {"exists": True, **more, "memories": total}
+
+    seen, key = asked(binding, "connecting", look, timeout=args.timeout, new_bank=new_bank)
+    return {"server_url": binding.server_url, "bank_id": binding.bank_id, "key": key, **seen}
 
 
 def _show(screen: Screen, found: dict[str, Any]) -> None:

@@ -53,8 +53,6 @@ def ending(error: Exception) -> tuple[int, str]:
         what = f"HTTP {error.status}: the server wants an API key, or another one"
     elif isinstance(error, errors.StatusError) and error.status in _TOLD:
         advice = ""
-    elif isinstance(error, errors.NotFoundError) and error.what == "bank":  # likewise
-        what = "there is no such bank: check its name; with --new-bank, the first retain makes it"
     elif isinstance(error, ModuleNotFoundError):
         what = f"the package {error.name} is missing"
         advice = advice.replace("cli", "pages") if error.name == "textual" else advice

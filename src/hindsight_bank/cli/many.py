@@ -52,7 +52,7 @@ def retain_file(args: Namespace) -> int:
         total = sum(1 for line in file if line.strip())
         file.seek(0)
         with (
-            opened(binding, timeout=args.timeout, new_bank=args.new_bank) as (bank, _),
+            opened(binding, timeout=args.timeout, new_bank=args.new_bank) as bank,
             Report.opened(place, binding) as report,
             screen.progress("lines", total) as bar,
         ):

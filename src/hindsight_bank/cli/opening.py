@@ -2,17 +2,18 @@
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final, Literal
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Final, Literal, TypeVar
 
-from hindsight_bank import Bank, Binding, CredentialsError, UnauthorizedError, stored_key
+from hindsight_bank import Bank, Binding, CredentialsError, NotFoundError, UnauthorizedError, stored_key
 from hindsight_bank.cli.endings import KEY_VARIABLE
+from hindsight_bank.cli.screen import Screen
+
+R = TypeVar("R")
+Source = Literal["none", "environment", "key store"]
 
 _UNAUTHORIZED: Final = 401
-
-
-Source = Literal["none", "environment", "key store"]
 
 
 def chosen(args: Namespace) -> Binding:
@@ -23,28 +24,62 @@ def chosen(args: Namespace) -> Binding:
 
 
 @contextmanager
-def opened(binding: Binding, *, timeout: float | None = None, new_bank: bool = False) -> Iterator[tuple[Bank, Source]]:
-    """Connect with the key of the environment, else with none, else, if the server wants one, with the stored one.
+def opened(binding: Binding, *, timeout: float | None = None, new_bank: bool = False) -> Iterator[Bank]:
+    """Connect, for several calls."""
+    bank, _, _ = _reached(binding, Bank.connect, timeout, new_bank=new_bank)
+    with closing(bank):
+        yield bank
 
-    What comes out is the bank and where its key came from. The key store is asked only when needed, since it may ask
-    the user in turn.
+
+def asked(
+    binding: Binding, what: str, call: Callable[[Bank], R], *, timeout: float | None = None, new_bank: bool = False
+) -> tuple[R, Source]:
+    """Return what a call answers, and where the key came from; until then, a spinner says `what` is being done.
+
+    What is wrong in the call itself is an error before anything connects.
+    """
+
+    def seen(bank: Bank) -> R:
+        with Screen.waiting(what):
+            return call(bank)
+
+    bank, source, answer = _reached(binding, seen, timeout, new_bank=new_bank)
+    bank.close()
+    return answer, source
+
+
+def _reached(
+    binding: Binding, call: Callable[[Bank], R], timeout: float | None, *, new_bank: bool
+) -> tuple[Bank, Source, R]:
+    """Make the first call with the key of the environment, else with none, else, if one is wanted, with the stored one.
+
+    What comes out is the bank, where its key came from, and the answer. The key store is asked only when needed, since
+    it may ask the user in turn. What met a 401 while connecting was not sent, so it is no second call.
     """
     key = os.environ.get(KEY_VARIABLE)
-    bank = bank_with(binding, key, KEY_VARIABLE, timeout, new_bank=new_bank)
-    source: Source = "none" if key is None else "environment"
     try:
-        try:
-            bank.connect()
-        except UnauthorizedError as error:
-            if key is not None or error.status != _UNAUTHORIZED:
-                raise
-            bank.close()
-            source, stored = "key store", _stored(binding)
-            bank = bank_with(binding, stored, source, timeout, new_bank=new_bank)
-            bank.connect()
-        yield bank, source
-    finally:
+        bank = bank_with(binding, key, KEY_VARIABLE, timeout, new_bank=new_bank)
+        return bank, "none" if key is None else "environment", _called(bank, call)
+    except UnauthorizedError as error:
+        if key is not None or error.status != _UNAUTHORIZED or error.outcome != "not_sent":
+            raise
+    bank = bank_with(binding, _stored(binding), "key store", timeout, new_bank=new_bank)
+    return bank, "key store", _called(bank, call)
+
+
+def _called(bank: Bank, call: Callable[[Bank], R]) -> R:
+    """Return what a call answers; a bank that failed is closed, and one that is missing is named."""
+    try:
+        return call(bank)
+    except BaseException as error:
         bank.close()
+        if isinstance(error, NotFoundError) and error.what == "bank":
+            raise NotFoundError(
+                f"no bank {bank.bank_id} on {bank.server_url}: {error.message}; check its name, or let the first retain"
+                " make it: hindsight-bank connect and hindsight-bank retain take --new-bank",
+                what="bank",
+            ) from error
+        raise
 
 
 def bank_with(binding: Binding, key: str | None, source: str, timeout: float | None, *, new_bank: bool) -> Bank:

@@ -4,9 +4,9 @@ import sys
 from argparse import Namespace
 from typing import Final
 
-from hindsight_bank import ArgumentsError
+from hindsight_bank import ArgumentsError, Bank, RetainReceipt
 from hindsight_bank.cli import output
-from hindsight_bank.cli.opening import chosen, opened
+from hindsight_bank.cli.opening import asked, chosen
 from hindsight_bank.cli.screen import Screen
 
 # More than any server takes in one request.
@@ -20,8 +20,10 @@ def retain(args: Namespace) -> int:
 
         return retain_file(args)
     text = args.text if args.text is not None else _piped()
-    with opened(chosen(args), timeout=args.timeout, new_bank=args.new_bank) as (bank, _):
-        receipt = bank.retain(
+    binding = chosen(args)
+
+    def call(bank: Bank) -> RetainReceipt:
+        return bank.retain(
             text,
             context=args.context,
             timestamp=args.timestamp,
@@ -31,10 +33,12 @@ def retain(args: Namespace) -> int:
             strategy=args.strategy,
             update_mode=args.update_mode,
         )
+
+    receipt, _ = asked(binding, "retain", call, timeout=args.timeout, new_bank=args.new_bank)
     if args.json:
         output.document(receipt)
     else:
-        Screen().done(f"{receipt.status}: {bank.bank_id} extracts the facts now; hindsight-bank memories shows them")
+        Screen().done(f"{receipt.status}: {binding.bank_id} extracts the facts now; hindsight-bank memories shows them")
     return 0
 
 
