@@ -244,6 +244,53 @@ def test_a_line_that_replaces_is_sent_again_though_it_may_have_run(start_bank: S
     assert texts(server) == ["one", "two", "one"]
 
 
+def test_the_lines_of_one_document_keep_their_order(start_bank: Start, run: Run, notes: Path) -> None:
+    """Hindsight's retain: the last text of a document_id counts, so an older one must not come after it."""
+    versions = [{"content": f"v{number}", "document_id": "d"} for number in (1, 2)]
+    notes.write_bytes(lines(versions[0], {"content": "other"}, versions[1], {"content": "e", "document_id": "e"}))
+    fake = Hindsight()
+    fake.answers["retain"] = _refuse("v1")
+    server = bound(start_bank(fake))
+    ran = run("retain", "--file", str(notes))
+    assert (ran.code, ran.out) == (
+        10,
+        f"2 accepted, 1 refused by the server, 1 not sent; report: {notes}.report\n",
+    )
+    assert "line 3: not sent: line 1, of the same document, was not accepted\n" in ran.err
+    fake.answers.clear()
+    assert run("retain", "--file", str(notes)).code == 0
+    assert texts(server) == ["v1", "other", "e", "v1", "v2"]
+
+
+def test_a_line_that_waits_for_one_of_unknown_outcome_is_itself_never_doubled(
+    start_bank: Start, run: Run, notes: Path
+) -> None:
+    """Public report: hindsight #3114 (a repeated write stores twice)."""
+    notes.write_bytes(
+        lines(*({"content": text, "document_id": "d", "update_mode": "append"} for text in ("one", "two")))
+    )
+    fake = Hindsight()
+    fake.answers["retain"] = lambda request: [Move.CLOSE] if request.arguments["content"] == "one" else None
+    server = bound(start_bank(fake))
+    for _ in range(2):
+        assert run("retain", "--file", str(notes)).out.startswith("1 not sent, 1 unknown (may have run)")
+    fake.answers.clear()
+    assert run("retain", "--file", str(notes), "--repeat-unknown").code == 0
+    assert texts(server) == ["one", "one", "two"]
+
+
+def test_what_a_mended_line_undoes_is_sent_again_after_it(start_bank: Start, run: Run, notes: Path) -> None:
+    """Ours: of a line that is no JSON nobody knows which document it belongs to."""
+    later = [{"content": "v2", "document_id": "d"}, {"content": "v3", "document_id": "d", "update_mode": "append"}]
+    notes.write_bytes(lines(b'{"content": "v1', *later, {"content": "other"}))
+    server = bound(start_bank())
+    assert run("retain", "--file", str(notes)).code == 10
+    notes.write_bytes(lines({"content": "v1", "document_id": "d"}, *later, {"content": "other"}))
+    ran = run("retain", "--file", str(notes))
+    assert (ran.code, ran.out) == (0, f"3 accepted, 1 accepted before; report: {notes}.report\n")
+    assert texts(server) == ["v2", "v3", "other", "v1", "v2", "v3"]
+
+
 def test_faults_that_are_not_the_lines_end_a_run_after_three(start_bank: Start, run: Run, notes: Path) -> None:
     """Ours: a server that is down is not handed a thousand texts; the next run goes on."""
     notes.write_bytes(lines(*({"content": str(number)} for number in range(9))))

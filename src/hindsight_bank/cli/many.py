@@ -90,6 +90,9 @@ class Run:
         self._screen = screen
         self._repeat_unknown = repeat_unknown
         self._in_a_row = 0
+        # By document: the line that was not accepted, and whether one that replaces was, in this run.
+        self._held: dict[str, int] = {}
+        self._replaced: dict[str, bool] = {}
 
     @property
     def taken(self) -> int:
@@ -97,20 +100,32 @@ class Run:
         return sum(self.counts.values())
 
     def take(self, number: int, line: bytes) -> None:
-        """Retain a line, unless an earlier run did, or may have and would do it twice."""
+        """Retain a line, unless an earlier run did, or may have and would do it twice.
+
+        The lines of one document keep their order: none is sent before an earlier one was accepted, and what an earlier
+        one would undo is sent again after it.
+        """
         name, earlier = self._report.before(line)
-        if earlier == "accepted":
-            self.counts["before"] += 1
-            return
         try:
             given = _arguments(line)
         except ValueError as error:
             self._failed(number, name, "bad", str(error))
             return
-        if earlier == "unknown" and not (self._repeat_unknown or _replaces(given)):
+        document = _document(given)
+        if earlier == "accepted" and not self._undone(document, given):
+            self.counts["before"] += 1
+        elif earlier == "unknown" and not (self._repeat_unknown or _replaces(given)):
             self._count(number, "unknown", "it may have run before; only --repeat-unknown sends it again")
+            self._held[document] = number
+        elif document and document in self._held:
+            held = f"line {self._held[document]}, of the same document, was not accepted"
+            if earlier is None:
+                self._report.tell(name, number, "not_sent", error=held)
+            self._count(number, "not_sent", held)
+        elif not self._send(number, name, given):
+            self._held[document] = number
         else:
-            self._send(number, name, given)
+            self._replaced[document] = _replaces(given) or self._replaced.get(document, False)
 
     def ending(self) -> int:
         """Return the exit code of a run that came to the last line."""
@@ -118,7 +133,12 @@ class Run:
             return endings.UNKNOWN
         return endings.SOME_FAILED if any(self.counts[end] for end in ("bad", "refused", "not_sent")) else endings.OK
 
-    def _send(self, number: int, name: str, given: dict[str, Any]) -> None:
+    def _undone(self, document: str, given: dict[str, Any]) -> bool:
+        """Tell whether what was sent in this run took the place of an accepted line that comes after it."""
+        return bool(document) and document in self._replaced and (self._replaced[document] or _replaces(given))
+
+    def _send(self, number: int, name: str, given: dict[str, Any]) -> bool:
+        """Send a line, and tell whether it was accepted."""
         self._report.announce(name, number)
         try:
             receipt = self._bank.retain(**given)
@@ -136,6 +156,8 @@ class Run:
             self._in_a_row = 0
             self.counts["accepted"] += 1
             self._report.tell(name, number, "accepted", operation_id=receipt.operation_id)
+            return True
+        return False
 
     def _failed(self, number: int, name: str, end: str, sentence: str) -> None:
         self._report.tell(name, number, end, error=sentence)
@@ -172,7 +194,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _replaces(given: dict[str, Any]) -> bool:
     """Tell whether a text takes the place of the one before, so that sending it twice does no harm."""
-    return bool(given.get("document_id")) and given.get("update_mode") != "append"
+    return bool(_document(given)) and given.get("update_mode") != "append"
+
+
+def _document(given: dict[str, Any]) -> str:
+    """Return the document that a text belongs to, or an empty string."""
+    document = given.get("document_id")
+    return document if isinstance(document, str) else ""
 
 
 def _told(run: Run, total: int) -> str:
