@@ -445,6 +445,19 @@ def test_a_proxy_that_makes_no_tunnel_leaves_the_server_unreachable(play: Play, 
     assert caught.value.outcome == "not_sent"
     assert [request.verb for request in proxy.requests] == ["CONNECT"]
     assert "authorization" not in proxy.requests[0].headers
+    assert f"https://localhost:1 through the proxy {proxy.url.removeprefix('http://')}: " in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_is_not_there_is_named_without_its_password(scheme: str) -> None:
+    """Ours: what to mend is the proxy; what it is told stays with it."""
+    url = f"{scheme}://localhost:2/mcp/alice/"
+    with (
+        closing(Transport(url, Limits(), proxy="http://alice:s3cret@127.0.0.1:1")) as transport,
+        pytest.raises(UnreachableError, match=f"{scheme}://localhost:2 through the proxy 127.0.0.1:1: ") as caught,
+    ):
+        transport.post([], b"{}", patient())
+    assert "s3cret" not in str(caught.value)
 
 
 # -- TLS ---------------------------------------------------------------------------------------------------------------

@@ -118,6 +118,8 @@ class Pool:
     def _connect(self, exchange: Exchange) -> Connection:
         route, proxy = self._route, self._route.proxy
         host, port = (route.host, route.port) if proxy is None else (proxy.host, proxy.port)
+        if proxy is not None:
+            exchange.server += f" through the proxy {f'[{host}]' if ':' in host else host}:{port}"
         connection = Connection(network.connect(host, port, exchange))
         try:
             if route.tls is not None:
