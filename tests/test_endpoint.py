@@ -497,7 +497,7 @@ def test_a_request_larger_than_the_limit_is_not_sent(serve: Serve, open_endpoint
     room = 2000 - len(server.requests[0].body)
     ask(endpoint, query="é" * 400 + "x" * room)
     assert len(server.requests[1].body) == 2000
-    with pytest.raises(ArgumentsError, match="2001 bytes, more than max_request_bytes=2000") as caught:
+    with pytest.raises(ArgumentsError, match="2001 bytes, more than the 2000 that are allowed: split") as caught:
         ask(endpoint, query="é" * 400 + "x" * (room + 1))
     assert caught.value.outcome == "not_sent"
     assert len(server.requests) == 2

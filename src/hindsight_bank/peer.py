@@ -101,8 +101,8 @@ class Peer:
         body = jsonrpc.request(request_id, call.method, era.params(call.params))
         if len(body) > self._limits.request:
             raise ArgumentsError(
-                f"the request has {len(body)} bytes, more than max_request_bytes={self._limits.request}:"
-                " send less, or raise the limit if the server takes more",
+                f"the request has {len(body)} bytes, more than the {self._limits.request} that are allowed: split the"
+                " text into several; or, if the server takes more, Bank(..., max_request_bytes=...) in Python",
                 tool=call.name or call.method,
             )
         try:

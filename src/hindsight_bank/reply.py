@@ -141,7 +141,8 @@ class Reply:
             total += len(chunk)
             if total > self._most_bytes:
                 raise ProtocolError(
-                    f"the answer is larger than {self._most_bytes} bytes; ask for less, or raise max_response_bytes"
+                    f"the answer is larger than {self._most_bytes} bytes; ask for less, or"
+                    " raise the bound in Python: Bank(..., max_response_bytes=...)"
                 )
             yield chunk
 
