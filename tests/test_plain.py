@@ -8,7 +8,7 @@ import attrs
 import pytest
 from test_answers import ANSWERS, FACT, every_tool, read, structured
 
-from hindsight_bank import to_dict
+from hindsight_bank import Bank, to_dict
 
 
 def plain(value: Any) -> bool:
@@ -32,6 +32,13 @@ RICH: dict[str, dict[str, Any]] = {
     },
     "get_memory": {"observation_scopes": [["a"], "b"], "metadata": {"n": [1, None]}, "history": [{"x": 1}]},
 }
+
+
+@pytest.mark.parametrize("other", [5, "x", None, {"a": 1}, [], (), Bank("http://localhost", "alice"), Bank])
+def test_what_is_no_result_is_refused(other: Any) -> None:
+    """Ours: what it takes is said, and never came back as it was."""
+    with pytest.raises(TypeError, match=r"^to_dict takes one result of a Bank, or one part of it such as a Fact, not "):
+        to_dict(other)
 
 
 @every_tool

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from hindsight_bank.loading import unforked
+from hindsight_bank.shown import Shown
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -35,5 +36,10 @@ def to_dict(result: Any) -> dict[str, Any]:
 
     Returns:
         One dict, keys as the attributes are named.
+
+    Raises:
+        TypeError: It is something else.
     """
+    if not isinstance(result, Shown):
+        raise TypeError(f"to_dict takes one result of a Bank, or one part of it such as a Fact, not {type(result)}")
     return cast("dict[str, Any]", _converter().unstructure(result))
