@@ -25,13 +25,13 @@ from typing import Any
 try:
     from vcr import VCR
     from vcr.cassette import Cassette
-    from vcr.request import Request
 except ModuleNotFoundError as missing:
     missing.msg = "hindsight_bank.testing needs vcrpy: pip install 'hindsight-bank[testing]'"
     raise
 
 from hindsight_bank.testing.matchers import bank_body, bank_headers, bank_uri
 from hindsight_bank.testing.script import Files, Script
+from hindsight_bank.testing.strict import AGAIN, refuse_strangers, summary
 
 __all__ = ["bank_vcr", "cassette", "played"]
 
@@ -54,6 +54,7 @@ def cassette(path: str | PathLike[str], *, record_mode: str = "none") -> Iterato
     Raises:
         AssertionError: The conversation ended before the recording did, or nothing was said at all.
         vcr.errors.CannotOverwriteExistingCassetteException: A request is not in the cassette, or there is no cassette.
+            The message says what differs, and how to record again.
     """
     with played(bank_vcr(record_mode=record_mode).use_cassette(fspath(path))) as tape:
         yield tape
@@ -116,16 +117,14 @@ def played(context: AbstractContextManager[Cassette]) -> Iterator[Cassette]:
     """
     with context as tape:
         recorded = 0 if tape.record_mode == "all" else len(tape)
+        refused = refuse_strangers(tape)
         yield tape
+        if refused:  # said already, and the rest is what follows from it
+            return
         where = tape._path  # noqa: SLF001 - `path` is missing in vcrpy 9.0
         unplayed = [request for index, request in enumerate(tape.requests[:recorded]) if not tape.play_counts[index]]
         if unplayed:
-            lines = "".join(f"\n  {_summary(request)}" for request in unplayed)
-            raise AssertionError(f"{len(unplayed)} of {recorded} requests in {where} were not made:{lines}")
+            lines = "".join(f"\n  {summary(request)}" for request in unplayed)
+            raise AssertionError(f"{len(unplayed)} of {recorded} requests in {where} were not made:{lines}\n{AGAIN}")
         if not len(tape):
             raise AssertionError(f"there is no cassette {where}, and no request was made")
-
-
-def _summary(request: Request) -> str:
-    headers = request.headers
-    return " ".join(filter(None, (request.method, request.uri, headers.get("mcp-method"), headers.get("mcp-name"))))
