@@ -183,6 +183,23 @@ def test_rich_prints_a_table_of_inert_text(tool: str, width: int) -> None:
         assert CANARY in text
 
 
+def test_in_a_narrow_terminal_a_row_is_a_paragraph() -> None:
+    """Ours: a column of two letters is no text."""
+    fact = attrs.evolve(many(1).results[0], text="Alice prefers tea over coffee.", tags=("a", "b"))
+    found = attrs.evolve(many(1), results=(fact,))
+    assert printed(found, 79) == "Alice prefers tea over coffee.\n0 · world · a, b\n\n  1 results\n"
+    assert "─" in printed(found, 80)
+    assert "text\nAlice prefers tea over coffee.\n\n" in printed(fact, 49)
+    assert "─" in printed(fact, 50)
+
+
+def test_nothing_found_is_no_empty_table() -> None:
+    """Ours: a count says it."""
+    assert Page(many(0)._repr_html_()).cells == ["0 results"]
+    assert "<table" not in many(0)._repr_html_()
+    assert printed(many(0), 100) == printed(many(0), 40) == "  0 results\n"
+
+
 def test_a_long_list_shows_its_head_and_counts_the_rest() -> None:
     """Ours: what is left out is counted, never silent."""
     page = Page(many(1234)._repr_html_())
@@ -205,7 +222,7 @@ def test_many_sources_are_cut_and_counted() -> None:
     sources = [FACT | {"text": f"Source {n}", "type": "world"} for n in range(100)]
     cells = Page(read("get_memory", structured("get_memory", source_memories=sources))._repr_html_()).cells
     lines = cells[cells.index("source_memories") + 1].splitlines()
-    assert (len(lines), lines[29], lines[30]) == (31, "Source 29", "… 70 more")
+    assert (len(lines), lines[29], lines[30]) == (31, "• Source 29", "… 70 more")
 
 
 def test_a_part_stands_under_its_path() -> None:

@@ -12,7 +12,7 @@ from attrs import fields
 from hindsight_bank.loading import unforked
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from hindsight_bank.tables import Printed
 
 # Names and words of the server's own.
 _TOLD = ("id", "entity_id", "bank_id", "operation_id", "type", "fact_type", "state", "status", "tool", "scope")
@@ -46,12 +46,12 @@ class Shown:
 
         return tables.html(tables.sheet(self))
 
-    def __rich__(self) -> "Group":
+    def __rich__(self) -> "Printed":
         """Return a table for rich."""
         with unforked():
             from hindsight_bank import tables  # noqa: PLC0415 - needed only here
 
-        return tables.rich(tables.sheet(self))
+        return tables.Printed(tables.sheet(self))
 
 
 def _told(shown: Any) -> Iterator[str]:

@@ -15,7 +15,7 @@ from hindsight_bank.inert import inert, one_line
 from hindsight_bank.loading import unforked
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 # More would bury the rest of a notebook.
 _ROWS: Final = 30
@@ -26,6 +26,10 @@ _TEXT: Final = 5000
 _FRAME: Final = '<div class="tex2jax_ignore mathjax_ignore">'
 _CELL: Final = "text-align:left;vertical-align:top;white-space:"
 _PROSE: Final = ("text", "tags", "value")
+_NUMBERS: Final = ("score", "facts")
+# Columns of a terminal: in fewer, the text of a memory would be a tower of single words.
+_ROOM: Final = 80
+_ROOM_FOR_TWO: Final = 50
 
 
 @frozen
@@ -56,7 +60,7 @@ def html(table: Sheet) -> str:
     """Write a table for a notebook."""
     heads = "".join(f'<th style="text-align:left">{escape(head)}</th>' for head in table.heads)
     rows = "".join(f"<tr>{''.join(map(_html_cell, table.heads, row))}</tr>" for row in table.rows)
-    body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
     return f"{_FRAME}{body}<p>{escape(table.note)}</p></div>"
 
 
@@ -65,21 +69,46 @@ def _html_cell(head: str, text: str) -> str:
     return f'<td dir="auto" style="{_CELL}{wrap}">{escape(text)}</td>'
 
 
-def rich(table: Sheet) -> "Group":
-    """Make what rich prints."""
-    with unforked():
-        from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - an optional package
-        from rich.console import Group  # noqa: PLC0415 - as above
-        from rich.table import Table  # noqa: PLC0415 - as above
-        from rich.text import Text  # noqa: PLC0415 - as above
+@frozen
+class Printed:
+    """What rich prints of a sheet: a table, or, where that has no room, each row as a paragraph."""
 
-    made = Table(box=SIMPLE_HEAD)
-    for head in table.heads:
-        ratio = 1 if head in ("text", "value") else None
-        made.add_column(Text(head), overflow="fold", no_wrap=head not in _PROSE, ratio=ratio)
-    for row in table.rows:
-        made.add_row(*map(Text, row))
-    return Group(made, *([Text(f"  {table.note}")] if table.note else []))
+    sheet: Sheet
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        del console
+        with unforked():
+            from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - an optional package
+            from rich.table import Table  # noqa: PLC0415 - as above
+            from rich.text import Text  # noqa: PLC0415 - as above
+
+        heads, rows, note = self.sheet.heads, self.sheet.rows, self.sheet.note
+        if options.max_width < (_ROOM_FOR_TWO if "value" in heads else _ROOM):
+            for row in rows:
+                yield from (Text(line, style) for line, style in _paragraph(heads, row))
+        elif rows:
+            made = Table(box=SIMPLE_HEAD)
+            for head in heads:
+                ratio = 1 if head in ("text", "value") else None
+                made.add_column(Text(head), overflow="fold", no_wrap=head not in _PROSE, ratio=ratio)
+            for row in rows:
+                made.add_row(*map(Text, row))
+            yield made
+        if note:
+            yield Text(f"  {note}")
+
+
+def _paragraph(heads: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield a row as its text and a line of the rest; or, of a name and its value, one below the other."""
+    cells = dict(zip(heads, row, strict=True))
+    if "value" in cells:
+        yield row[0], "bright_black"
+        yield row[1], ""
+    else:
+        yield cells.pop("text", ""), ""
+        told = (f"{head} {cell}" if head in _NUMBERS else cell for head, cell in cells.items() if cell)
+        yield " · ".join(told), "bright_black"
+    yield "", ""
 
 
 # -- many --------------------------------------------------------------------------------------------------------------
@@ -139,7 +168,7 @@ def _said(value: Any) -> str:
         case dict():
             return _lines([f"{name}: {_plain(each)}" for name, each in value.items()])
         case tuple() if value and has(type(value[0])):
-            return _lines(list(map(_line, value)))
+            return _lines([f"{'• ' if len(value) > 1 else ''}{_line(each)}" for each in value])
         case tuple() if all(isinstance(each, str) for each in value):
             return ", ".join(value)
         case datetime():
