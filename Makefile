@@ -8,7 +8,7 @@ DOCUMENTED := .venv/documented
 .PHONY: demo test check live versions kill fuzz conformance bench record docs codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
-	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL"'
+	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL" --bank "demo-$$(date +%s)"'
 
 test: check  ## everything that needs no server
 	$(BIN)/pytest --cov --cov-report=term

@@ -4,12 +4,15 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from command_line import Run, keyed
 from test_cli import COMMAND
+from wire_server import Hindsight, WireServer
 
 from hindsight_bank import DeadlineError, SettingsError, ToolError
 from hindsight_bank.cli import demo, main, steps
@@ -155,6 +158,15 @@ def test_the_key_comes_from_the_environment(
     monkeypatch.setenv("HINDSIGHT_API_KEY", "sesame\n")
     assert main(["demo", "http://127.0.0.1:1"]) == 3
     assert "begins or ends with whitespace" in capsys.readouterr().err
+
+
+def test_a_demo_that_needs_a_key_says_where_it_takes_it_from(start_bank: Callable[..., WireServer], run: Run) -> None:
+    """Ours: a new bank has no stored key, so there is nothing to log in to."""
+    ran = run("demo", start_bank(keyed(Hindsight())).url)
+    assert (ran.code, ran.err) == (
+        3,
+        "hindsight-bank: HTTP 401: the server wants an API key; set HINDSIGHT_API_KEY\n",
+    )
 
 
 @pytest.mark.live

@@ -14,10 +14,12 @@ from hindsight_bank import (
     ArgumentsError,
     Bank,
     BankError,
+    CredentialsError,
     DeadlineError,
     NotFoundError,
     SettingsError,
     ToolError,
+    UnauthorizedError,
     __version__,
 )
 from hindsight_bank.cli import steps, views
@@ -47,11 +49,17 @@ def demo(args: Namespace) -> None:
         screen.say("\nOn a server of your own: hindsight-bank demo URL")
         return
     bank_id = args.bank or f"{datetime.now(UTC).astimezone():demo-%Y%m%d-%H%M%S}"
-    Demo(screen, live=True).run(args.url, bank_id, os.environ.get(KEY_VARIABLE))
+    key = os.environ.get(KEY_VARIABLE)
+    try:
+        Demo(screen, live=True).run(args.url, bank_id, key)
+    except UnauthorizedError as error:
+        if key is not None:
+            raise
+        raise CredentialsError(f"HTTP {error.status}: the server wants an API key; set {KEY_VARIABLE}") from error
     if not args.bank:
-        key = f' -H "Authorization: Bearer ${KEY_VARIABLE}"' if KEY_VARIABLE in os.environ else ""
+        header = f' -H "Authorization: Bearer ${KEY_VARIABLE}"' if key is not None else ""
         screen.say(f"\nThe bank {bank_id} stays on the server. To delete it:")
-        screen.note(f"curl -X DELETE{key} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
+        screen.note(f"curl -X DELETE{header} {args.url.rstrip('/')}/v1/default/banks/{bank_id}", "bold")
 
 
 def _replay(screen: Screen) -> None:
