@@ -30,6 +30,7 @@ class Pages(App[None]):
     """The browser of one bank."""
 
     ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None  # the list has it: what was pressed before anything is shown must not go into a field
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012 - as textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "write(False)", "Filter", key_display="/"),

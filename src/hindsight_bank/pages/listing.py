@@ -91,7 +91,7 @@ class Listing(ScrollView, can_focus=True):
         style = self.get_component_rich_style("listing--cursor") if index == self.cursor else self.rich_style
         row = self._window.row(index)
         mark = one_line(row.fact_type)[:1].upper() if row else ""
-        colour = Style(color=COLOURS.get(row.fact_type) if row else None, bold=True)
+        colour = Style(color=COLOURS.get(row.fact_type) if row and index != self.cursor else None, bold=True)
         line = _line(row, width) if row else "…"
         return Strip(
             [
