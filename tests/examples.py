@@ -3,27 +3,33 @@
 A fence's language says what is done with it:
 
     python            runs in the page's one namespace
-    sh                runs line by line: hindsight-bank here, in this process; of what would install or build something
-                      only the name is looked up
+    sh                runs line by line: hindsight-bank in this process; pip without a network and changing nothing;
+                      make without carrying out its commands, each of which must exist; a file of the page as a process
+                      of its own, on a server of scripted answers
     output            is what the fence before it prints, to the letter; a command's may be left out, if all is well
     json              parses
 
-One with a title is a file of the reader's, and lies where the page's commands find it; test_testing.py runs those that
-are for pytest.
+One with a title is a file of the reader's, and lies where the page's commands find it; test_testing.py runs the one
+that is for pytest.
 
 What goes to a server stands on the page's cassette. `make record` records it, and writes the outputs into the page.
 `PYTHONPATH=tests python -m examples` writes the outputs of what was recorded before, without a server.
 """
 
+import importlib.util
 import io
 import json
 import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
+from importlib.machinery import PathFinder
 from itertools import count, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +38,9 @@ from unittest import mock
 
 import keyring
 from attrs import frozen
+from command_line import FACT
 from keyring.backend import KeyringBackend
+from wire_server import ANSWERS, Hindsight, WireServer
 
 from hindsight_bank.cli import main
 from hindsight_bank.testing import bank_vcr, cassette
@@ -45,6 +53,13 @@ CASSETTES: Final = ROOT / "cassettes" / "pages"
 NEW: Final = ("README", "index")
 # The pages that talk to another server than the modern one, as record.py names them.
 ELSEWHERE: Final = {"keys": "keyed", "generations": "older"}
+
+# What the bank "alice" of the pages answers to a file that is run as a process of its own.
+ANSWER: Final = ANSWERS["recall"] | {"results": [FACT | {"text": "Alice prefers tea over coffee."}]}
+PATIENCE_SECONDS: Final = 120
+
+# What a target of the Makefile installs before it starts it.
+BROUGHT: Final = ("build", "mkdocs")
 
 # The commands that would take the whole screen.
 FULL_SCREEN: Final = ("pages",)
@@ -185,19 +200,59 @@ def _export(words: list[str], __: str) -> None:
     os.environ.update(dict(word.split("=", 1) for word in words))
 
 
-def _pip(words: list[str], __: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+def _pip(words: list[str], _: str) -> None:
+    """Have pip resolve what a line installs, from what is installed here; in a checkout, "." is this package."""
     verb, *packages = words
     assert verb == "install", words
-    for package in packages:
-        name, _, extras = package.rstrip("]").partition("[")
-        assert name == project["name"], package
-        assert set(filter(None, extras.split(","))) <= set(project["optional-dependencies"]), package
+    here = [re.sub(r"^\.(?=\[|$)", "hindsight-bank", package) for package in packages]
+    assert {re.split(r"\W", package.replace("-", "_"))[0] for package in here} == {"hindsight_bank"}, packages
+    _resolve(*here)
+
+
+@cache
+def _resolve(*packages: str) -> None:
+    dry = ("--dry-run", "--no-index", "--no-input", "--disable-pip-version-check", "--quiet")
+    ran = _ran(sys.executable, "-m", "pip", "install", *dry, *packages)
+    assert "does not provide the extra" not in ran.stderr, ran.stderr
+    assert "Would install" not in ran.stdout, ran.stdout
 
 
 def _make(words: list[str], _: str) -> None:
-    for target in words:
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), target
+    ran = _ran("make", "--dry-run", "--directory", str(ROOT), f"BIN={Path(sys.executable).parent}", *words)
+    for line in ran.stdout.replace("\\\n", "").splitlines():
+        if not line.startswith("make: "):
+            runnable(line)
+
+
+def runnable(line: str) -> None:
+    """Check that the programs and the modules that a line of the Makefile starts exist."""
+    words = shlex.split(line, comments=True)
+    while words and (words[0] == "!" or re.match(r"[A-Z_0-9]+=", words[0])):
+        words.pop(0)
+    match words:
+        case ["sh", "-c", script]:
+            runnable(script)
+        case [program, "-m", module, *rest] if Path(program).name.startswith("python"):
+            paths = [str(ROOT), str(ROOT / "tests")]
+            assert module in BROUGHT or PathFinder.find_spec(module, paths) or importlib.util.find_spec(module), line
+            if "--" in rest:
+                runnable(shlex.join(rest[rest.index("--") + 1 :]))
+    assert Path(words[0]).name in BROUGHT or shutil.which(words[0]), line
+
+
+def _python(words: list[str], _: str) -> None:
+    """Run a file of the page on a server of scripted answers, unless it names a real one."""
+    (script,) = words
+    code = Path(script).read_text("utf-8")
+    with WireServer(Hindsight("modern", {"recall": ANSWER})) as server:
+        Path(script).write_text(code.replace(URL, server.url), "utf-8")
+        print(_ran(sys.executable, script).stdout, end="")  # noqa: T201 - as the script does
+
+
+def _ran(*command: str) -> subprocess.CompletedProcess[str]:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    assert ran.returncode == 0, (command, ran.stdout, ran.stderr)
+    return ran
 
 
 def _pytest(words: list[str], _: str) -> None:
@@ -210,6 +265,7 @@ COMMANDS: Final[dict[str, Callable[[list[str], str], int | None]]] = {
     "export": _export,
     "pip": _pip,
     "make": _make,
+    "python": _python,
     "pytest": _pytest,
 }
 

@@ -181,9 +181,11 @@ async def serve() -> None:
         "/sse-only/mcp": by_agent_id().http_app("/sse", transport="sse"),
     }
     routes = [Mount(path, app) for path, app in apps.items()]
+    # What is documented, where it is documented: the mount above it takes /mcp/ alone.
+    routes.append(Mount("", (documented := by_documentation(as_object).http_app("/mcp"))))
     older = [Mount("/2025" + path, of_2025(app)) for path, app in apps.items()]
     async with AsyncExitStack() as lives:
-        for app in apps.values():
+        for app in (*apps.values(), documented):
             await lives.enter_async_context(app.lifespan(app))
         listener = socket.create_server(("127.0.0.1", 0))
         print(listener.getsockname()[1], flush=True)  # noqa: T201 - what the caller waits for

@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from examples import ELSEWHERE, NEW, PAGES, ROOT, Fence, fences, parsed, replayed, rewrite, shell, tape
+from examples import ELSEWHERE, NEW, PAGES, ROOT, Fence, fences, parsed, replayed, rewrite, runnable, shell, tape
 from textual.binding import Binding
 
 import hindsight_bank.testing
 from hindsight_bank import cli
 from hindsight_bank.pages.app import Pages
 
+TARGETS = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -33,7 +34,7 @@ def test_every_fence_is_one_that_is_run(page: Path) -> None:
     text = page.read_text("utf-8")
     assert len(re.findall(r"```|~~~", text)) == 2 * len(fences(page))
     assert {fence.language for fence in fences(page) if not fence.title} <= {"python", "sh", "output", "json"}
-    assert {fence.title for fence in of(page, "python")} <= {"", "test_tea.py"}
+    assert {fence.title for fence in of(page, "python")} <= {"", "test_tea.py", "forked.py", "greenlets.py"}
     assert all(parsed(fence) for fence in of(page, "json"))
     assert not re.search(r"<(pre|code|script)\b", text)
 
@@ -54,7 +55,9 @@ def test_there_are_examples_and_pages_have_cassettes_of_their_own() -> None:
         ("```python\n1 / 0\n```\n", ZeroDivisionError),
         ("```sh\nmake tea\n```\n", AssertionError),
         ("```sh\npip install 'hindsight-bank[tea]'\n```\n", AssertionError),
+        ("```sh\npip install tea\n```\n", AssertionError),
         ("```sh\ntea\n```\n", KeyError),
+        ('```python title="tea.py"\n1 / 0\n```\n\n```sh\npython tea.py\n```\n', AssertionError),
     ],
 )
 def test_an_example_that_is_wrong_fails(text: str, fault: type[Exception], tmp_path: Path) -> None:
@@ -92,6 +95,22 @@ def test_the_outputs_of_a_page_can_be_written_anew(tmp_path: Path) -> None:
     rewrite(page, replayed(page))
     assert page.read_text("utf-8").endswith("    ```output\n    one\n\n    two\n    ```\n")
     test_the_examples_of_a_page_print_what_it_shows(page)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target_of_the_makefile_starts_only_what_there_is(target: str) -> None:
+    """GNU make, --dry-run: what it would do, of which each program and module must exist."""
+    shell(f"make {target}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["teapot", "python -m teapot", "sh -c 'teapot x'", "python -m harness run -- teapot", "! teapot", "A=1 teapot"],
+)
+def test_a_line_that_starts_what_there_is_not_is_found(line: str) -> None:
+    """Ours: a check that cannot fail proves nothing."""
+    with pytest.raises(AssertionError, match="teapot"):
+        runnable(line)
 
 
 def test_a_shell_line_with_a_variable_and_a_comment_is_read() -> None:

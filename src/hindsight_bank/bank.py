@@ -326,7 +326,8 @@ class Bank(Connected):
         """Browse the bank, newest first, without ranking.
 
         Args:
-            type: Only this kind: ``"world"``, ``"experience"`` or ``"observation"``; an unknown one finds nothing.
+            type: Only this kind: ``"world"``, ``"experience"`` or ``"observation"``, or another that the server has, as
+                old banks have ``"opinion"``. The set is the server's: a misspelt kind is no error, but finds nothing.
             q: Only memories whose text contains this.
             limit: The most items; the server's default is 100. 0 returns only the total.
             offset: How many to skip.
