@@ -500,7 +500,7 @@ def test_a_partly_played_cassette_fails() -> None:
         with Bank(url, "alice") as bank:
             return bank.list_memories(type="observation", q="tea")
 
-    with pytest.raises(AssertionError, match=r"1 of 4 requests in .*get_observation\.yaml .*\n.* get_memory$"):
+    with pytest.raises(AssertionError, match=r"1 of 4 requests in .*get_observation\.yaml .*\n.* get_memory\n"):
         replay("get_observation", hold=hold)
 
 
@@ -512,7 +512,7 @@ def test_an_unused_cassette_fails() -> None:
 
 def test_a_session_that_is_not_ended_fails() -> None:
     """MCP 2025-11-25, Transports, "Session Management": a client that is done sends DELETE."""
-    with pytest.raises(AssertionError, match=r"1 of 8 requests in .*\n  DELETE http://localhost:8888/mcp/alice/$"):
+    with pytest.raises(AssertionError, match=r"1 of 8 requests in .*\n  DELETE http://localhost:8888/mcp/alice/\n"):
         replay("get_bank", "legacy", lambda url: Bank(url, "alice").get_bank())
 
 
