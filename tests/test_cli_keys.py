@@ -104,7 +104,7 @@ def test_a_key_store_that_does_not_work_is_one_sentence_with_the_ways_out(
         assert (ran.code, "holds no key" in ran.out) == (0, True)
         return
     if (backend, command) == (null.Keyring, ["status"]):
-        says = "the key store holds none for alice (or is switched off): hindsight-bank login stores one"
+        says = "the key store holds none for alice (or is locked or switched off): hindsight-bank login stores one"
     if (backend, command) == (key_stores.Broken, ["status"]):
         says = "could not be read"
     assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)

@@ -17,8 +17,8 @@ PIPE_CLOSED: Final = 141
 _REPORT: Final = "please report it, with what --debug shows"
 _LOG: Final = "the server's log tells more"
 
-# Statuses whose own sentence says what to do: redirects, and where no MCP endpoint is.
-_TOLD: Final = (*range(300, 400), 404, 405)
+# Statuses whose own sentence says what to do: redirects, where no MCP endpoint is, and a request too large.
+_TOLD: Final = (*range(300, 400), 404, 405, 413)
 
 # The first class that fits an error counts: a subclass stands before its base.
 _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
@@ -52,6 +52,8 @@ def ending(error: Exception) -> tuple[int, str]:
     elif isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
         what = f"HTTP {error.status}: the server wants an API key, or another one"
     elif isinstance(error, errors.StatusError) and error.status in _TOLD:
+        advice = ""
+    elif isinstance(error, errors.ProtocolError) and "; " in what:  # likewise: after what is wrong, what to do
         advice = ""
     elif isinstance(error, ModuleNotFoundError):
         what = f"the package {error.name} is missing"

@@ -98,7 +98,7 @@ def _stored(binding: Binding) -> str:
         raise CredentialsError(f"the server wants an API key, and {error}", source=error.source) from error
     if key is None:
         raise CredentialsError(
-            f"the server wants an API key, and the key store holds none for {binding.bank_id} (or is switched off):"
-            f" hindsight-bank login stores one; or set {KEY_VARIABLE}; or pass Bank(..., api_key=...) in Python"
+            f"the server wants an API key, and the key store holds none for {binding.bank_id} (or is locked or switched"
+            f" off): hindsight-bank login stores one; or set {KEY_VARIABLE}; or pass Bank(..., api_key=...) in Python"
         )
     return key
