@@ -51,9 +51,7 @@ def ending(error: Exception) -> tuple[int, str]:
         what, advice = f"HTTP {error.status}: the server refused the key in {KEY_VARIABLE}", "set another, or unset it"
     elif isinstance(error, errors.UnauthorizedError):  # whose message speaks to programmers
         what = f"HTTP {error.status}: the server wants an API key, or another one"
-    elif isinstance(error, errors.StatusError) and error.status in _TOLD:
-        advice = ""
-    elif isinstance(error, errors.ProtocolError) and "; " in what:  # likewise: after what is wrong, what to do
+    elif _says_what_to_do(error, what):
         advice = ""
     elif isinstance(error, ModuleNotFoundError):
         what = f"the package {error.name} is missing"
@@ -61,3 +59,9 @@ def ending(error: Exception) -> tuple[int, str]:
     elif isinstance(error, OSError) and not isinstance(error, errors.BankError):
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
     return code, f"{what.removesuffix('.')}; {advice}" if advice else what
+
+
+def _says_what_to_do(error: Exception, what: str) -> bool:
+    if isinstance(error, errors.StatusError):
+        return error.status in _TOLD
+    return isinstance(error, errors.ProtocolError) and "; " in what
