@@ -218,9 +218,10 @@ def test_requests_of_a_handshake_server_are_answered_on_the_side(
 
     fake.answers = {"recall": recall, "response": response}
     server = serve(fake)
-    assert ask(open_endpoint(server)) == DONE
+    assert ask(open_endpoint(server, key="k")) == DONE
     sent = next(request for request in server.requests if request.label == "response")
     assert sent.message == {"jsonrpc": "2.0", "id": own, **reply}
+    assert sent.headers["authorization"] == "Bearer k"
     assert sent.headers["mcp-protocol-version"] == "2025-11-25"
     assert (sent.session in fake.sessions) == (generation == "stateful")
 
