@@ -136,9 +136,15 @@ def echo(request: Request) -> dict[str, Any]:
 
 def echoed(request: Request, status: int, kind: str) -> bytes:
     orphan = "canary-orphan" if request.label == "initialize" else ""
-    body = encoded([orphan, echo(request)]) if kind == JSON else f"{KEY} {request.session} {orphan}".encode()
-    headers = {"www-authenticate": KEY, "x-session": str(request.session)}
+    told = [orphan, "canary-refused"]
+    body = encoded([*told, echo(request)]) if kind == JSON else f"{KEY} {request.session} {told}".encode()
+    headers = {"www-authenticate": KEY, "x-session": str(request.session), "mcp-session-id": "canary-refused"}
     return http(body, kind, status=status, headers=headers)
+
+
+def refused_with_a_session(request: Request) -> bytes:
+    headers = {"mcp-session-id": "canary-opened"} if request.label == "initialize" else {}
+    return http(encoded(error(-32602, f"bad {headers}", request.id, **headers)), headers=headers)
 
 
 ENDINGS: dict[str, Callable[[Request], Play]] = {
@@ -148,6 +154,7 @@ ENDINGS: dict[str, Callable[[Request], Play]] = {
         for kind in (JSON, "text/plain")
     },
     "RPC error": lambda request: http(encoded(error(-32602, f"bad {KEY}", request.id, **echo(request)))),
+    "RPC error, session": refused_with_a_session,
     "RPC error, refused": lambda request: http(encoded(error(-32602, KEY, None, **echo(request))), status=422),
     "tool error": lambda request: http(encoded(result(request, tool_result({"error": f"bad {KEY}"})))),
     "tool says no": lambda request: http(encoded(result(request, {"content": [said(KEY)], "isError": True}))),

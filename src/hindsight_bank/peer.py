@@ -90,7 +90,8 @@ class Peer:
         return self._censor.clean(text)
 
     def error(self, refusal: Refusal) -> BankError:
-        """Return the error for a refusal."""
+        """Return the error for a refusal, which may quote the session id that it came with."""
+        self._hide(refusal.headers.get("mcp-session-id"))
         return refusal.error(self.url, self._censor)
 
     # -- one request -------------------------------------------------------------------------------------------------
@@ -167,11 +168,11 @@ class Peer:
         request_id = next(self._ids)
         body = jsonrpc.request(request_id, "initialize", session.initialize_params(self._client))
         with self._transport.post(self._base, body, deadline, repeatable=True) as reply:
+            session_id = reply.headers.get("mcp-session-id")
+            self._hide(session_id)
             message = self._response(reply, request_id, session.Session("", None), jsonrpc.decode)
         if isinstance(message, Refusal):
             return message
-        session_id = reply.headers.get("mcp-session-id")
-        self._hide(session_id)
         result = jsonrpc.result(message, _Initialized)
         self.name = self.clean(result.server())
         opened = session.opened(result.protocolVersion, session_id)
