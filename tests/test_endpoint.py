@@ -433,6 +433,7 @@ def test_a_redirect_to_another_bank_is_not_followed(
             "//{other}/mcp/alice",
             "http://{other}/v1/mcp/alice/",
             "https://{own}/mcp/alice/",
+            "http://{near}/mcp/alice/",
         ),
         *("http://{other}/x?token=canary", "//u:canary@{other}/x#canary", *ODD),
     ],
@@ -445,14 +446,14 @@ def test_no_byte_reaches_another_origin(
     other = serve(Hindsight())
     fake = Hindsight(generation)
     server = serve(fake)
-    own, elsewhere = f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port}"
-    target = location.format(own=own, other=elsewhere)
+    own, near, there = f"127.0.0.1:{server.port}", f"localhost:{server.port}", f"127.0.0.1:{other.port}"
+    target = location.format(own=own, near=near, other=there)
     fake.answers["recall"] = lambda _: http(status=status, headers={"location": target})
     caught = refuse(open_endpoint(server, key="secret"))
     assert isinstance(caught, StatusError)
     assert (caught.status, caught.outcome) == (status, "refused")
     assert "canary" not in str(caught)
-    assert target in ODD or f"{own if own in target else elsewhere}/" in str(caught)
+    assert target in ODD or any(f"{place}/" in str(caught) for place in (own, near, there) if place in target)
     assert not other.connections
     handshake = ["recall", "DELETE", "initialize", "notifications/initialized"] if generation == "stateful" else []
     assert server.log == [*handshake, "recall"]
