@@ -107,12 +107,30 @@ def test_an_error_of_another_number_is_not_ours(kind: str, serve: Serve, open_en
     assert caught.outcome == "unknown"
 
 
-def test_an_error_with_our_id_is_raised(serve: Serve, open_endpoint: OpenEndpoint) -> None:
-    """JSON-RPC 2.0, 5.1: an internal error may have come after the work was done."""
-    endpoint = open_endpoint(serve(lambda request: http(encoded(error(-32603, "oh", request.id)))))
-    caught = refuse(endpoint)
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        *((code, "refused") for code in (-32700, -32600, -32601, -32602, -32020, -32021)),
+        *((code, "unknown") for code in (-32603, -32000, -32001, -32019, -32042, -32002, -32099, -1, 0, 500)),
+    ],
+)
+def test_an_error_with_our_id_is_raised(
+    code: int, outcome: str, kind: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """JSON-RPC 2.0, 5.1: what refuses a request unread; any other may have come after the work was done.
+
+    Public SDKs of MCP say -32000 where a connection closed, and -32001 where their time was up.
+    """
+
+    def script(request: Request) -> Play:
+        message = error(code, "oh", request.id)
+        return http(encoded(message) if kind == JSON else sse(message), kind)
+
+    caught = refuse(open_endpoint(server := serve(script)))
     assert isinstance(caught, RPCError)
-    assert (caught.code, caught.outcome) == (-32603, "unknown")
+    assert (caught.code, caught.message, caught.outcome) == (code, "oh", outcome)
+    assert server.log == ["recall"]
 
 
 def test_an_error_whose_data_is_nested_beyond_all_reason_comes_without(

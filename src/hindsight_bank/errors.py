@@ -190,7 +190,8 @@ class RPCError(BankError):
     """The server answered with a JSON-RPC error.
 
     Attributes:
-        code: The JSON-RPC error code.
+        code: The JSON-RPC error code. ``outcome`` is ``"refused"`` for those that refuse a request unread, and for most
+            in an HTTP 4xx, else ``"unknown"``.
         message: The server's sentence.
         data: What the server sent along; any JSON value, None if nothing.
     """

@@ -24,10 +24,13 @@ from hindsight_bank.errors import (
     StatusError,
     UnauthorizedError,
 )
-from hindsight_bank.session import UNSUPPORTED_VERSION
+from hindsight_bank.session import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 
 # The statuses of a path that nothing is served at, and of one that takes no POST.
 NO_ENDPOINT: Final = (404, 405)
+# By these a server refuses a request unread (JSON-RPC 2.0, 5.1; MCP 2026-07-28, Versioning). Any other may come from
+# what ran, or from a relay that lost sight of it: SDKs say -32000 of a closed connection, and -32001 of a timeout.
+_UNREAD: Final = (-32700, -32600, -32601, -32602, HEADER_MISMATCH, MISSING_CAPABILITY)
 _INTERNAL_ERROR: Final = -32603
 
 
@@ -58,7 +61,7 @@ class Refusal:
             )
         transient = status == 429 or status >= 500  # noqa: PLR2004 - HTTP
         if not transient and (error := self.rpc_error()):
-            return rpc_error(error, censor)
+            return rpc_error(error, censor, refused=error.code != _INTERNAL_ERROR)
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP
             return StatusError(
                 f"HTTP {status}: the server redirects to {self._target(censor)}, not followed: give the address that it"
@@ -97,8 +100,8 @@ class Refusal:
         return f": {text}" if text else ""
 
 
-def rpc_error(error: jsonrpc.Error, censor: Censor) -> BankError:
-    """Return the error for a JSON-RPC error, whatever its HTTP status."""
+def rpc_error(error: jsonrpc.Error, censor: Censor, *, refused: bool = False) -> BankError:
+    """Return the error for a JSON-RPC error; its code tells whether the request may have run, if nothing else did."""
     said = censor.clean(error.message)
     if error.code == UNSUPPORTED_VERSION:
         return IncompatibleServer(f"the server speaks no protocol revision of ours: {said}")
@@ -106,7 +109,7 @@ def rpc_error(error: jsonrpc.Error, censor: Censor) -> BankError:
         data = censor.veil(error.data)
     except RecursionError:
         data = None
-    outcome: Outcome = "unknown" if error.code == _INTERNAL_ERROR else "refused"
+    outcome: Outcome = "refused" if refused or error.code in _UNREAD else "unknown"
     return RPCError(said, code=error.code, data=data, outcome=outcome)
 
 
