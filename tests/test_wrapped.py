@@ -194,6 +194,12 @@ def test_a_receipt_without_success_is_the_tools_failure() -> None:
     assert (type(error), error.message) == (ToolError, "full")
 
 
+@pytest.mark.parametrize("kind", ["input_required", "task", ""])
+def test_a_result_that_is_not_complete_is_no_answer(kind: str) -> None:
+    """MCP 2026-07-28, Overview, "ResultType": whatever it holds."""
+    assert type(read("hindsight_put", wrapped(STORED) | {"resultType": kind})) is ProtocolError
+
+
 @pytest.mark.parametrize("result", [{}, {"content": []}, {"content": [{"type": "image"}]}, {"resultType": "odd"}, []])
 def test_a_result_that_says_nothing_is_no_answer(result: Any) -> None:
     """MCP, Tools: a result has content."""

@@ -7,7 +7,7 @@ import msgspec
 from attrs import frozen
 from msgspec import Raw
 
-from hindsight_bank import arguments, jsonrpc
+from hindsight_bank import answers, arguments, jsonrpc
 from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
@@ -38,6 +38,7 @@ class _Page(msgspec.Struct):
 
     tools: list[arguments.ServerTool]
     nextCursor: str | None = None
+    resultType: str = "complete"
     meta: _Meta | None = msgspec.field(name="_meta", default=None)
 
     def server(self) -> str:
@@ -145,6 +146,8 @@ def listed(endpoint: Endpoint, deadline: Deadline) -> tuple[str, dict[str, Raw]]
     for _ in range(_MOST_PAGES):
         message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
         page = jsonrpc.result(message, _Page)
+        if page.resultType != "complete":
+            raise answers.unfinished(page.resultType, endpoint.clean)
         # Copied: each would keep the whole page.
         tools |= {tool.name: tool.inputSchema.copy() for tool in page.tools if tool.name in KNOWN}
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
