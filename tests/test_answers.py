@@ -147,6 +147,15 @@ def test_a_result_that_is_not_complete_is_no_answer(kind: str, says: str, extra:
     assert len(str(error)) < 200
 
 
+@pytest.mark.parametrize("more", [{}, {"operation_id": None}, {"operation_id": "o1"}])
+def test_a_receipt_says_accepted_and_never_stored(more: dict[str, Any]) -> None:
+    """Public report: NousResearch/hermes-agent #64326. Hindsight before 0.4.15 sends no operation_id."""
+    receipt = read("retain", structured("retain", **more))
+    assert (receipt.status, receipt.operation_id) == ("accepted", more.get("operation_id"))
+    assert "accepted" in repr(receipt)
+    assert "stored" not in repr(receipt)
+
+
 # -- what the tool says of its failure ---------------------------------------------------------------------------------
 
 IN_BAND: dict[str, list[dict[str, Any]]] = {

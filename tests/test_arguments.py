@@ -81,6 +81,7 @@ def test_the_callers_own_values_stay_as_they_are() -> None:
         ("recall", "tags", ("a", "b"), ["a", "b"]),
         ("recall", "tags", [], []),
         ("recall", "types", ["opinion"], ["opinion"]),
+        ("list_memories", "type", "opinion", "opinion"),
         ("recall", "tag_groups", [MappingProxyType({"and": ({"tags": ["a"]},)})], [{"and": [{"tags": ["a"]}]}]),
         ("recall", "min_scores", {"final": 0.2}, {"final": 0.2}),
         ("recall", "min_scores", {"final": None}, {"final": None}),

@@ -120,6 +120,9 @@ def test_what_is_no_time_with_its_offset_is_refused(time: str) -> None:
 def test_kinds_of_memory_are_an_open_set(kind: str) -> None:
     """Public reports: hindsight #1893, #2447 (one kind removed, one renamed)."""
     assert read("recall", recalled(fact_type=kind)).results[0].fact_type == kind
+    listed = structured("list_memories", items=[ITEM | {"fact_type": kind, "proof_count": 1}])
+    assert read("list_memories", listed).items[0].fact_type == kind
+    assert read("get_memory", structured("get_memory", type=kind)).type == kind
 
 
 def test_null_reads_as_empty_where_a_list_or_map_is_optional() -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import OPENING, OpenBank, Serve, calls
+from conftest import OPENING, OpenBank, Serve, calls, initialized
 from wire_server import (
     ANSWERS,
     EVENTS,
@@ -205,6 +205,28 @@ def test_the_bounds_of_a_bank_bound_its_answers(serve: Serve, open_bank: OpenBan
         bank.connect()
     assert caught.value.outcome == "not_sent"
     assert server.log == ["tools/list"]
+
+
+@pytest.mark.parametrize(("kind", "says"), [("input_required", "asks for input"), ("task", "'task'"), ("", "''")])
+def test_a_list_that_is_not_complete_is_none(kind: str, says: str, serve: Serve, open_bank: OpenBank) -> None:
+    """MCP 2026-07-28, Overview, "ResultType": what we did not announce is invalid, in every result."""
+    fake = Hindsight()
+    value = {"tools": fake.tools, "resultType": kind}
+    fake.answers["tools/list"] = lambda request: http(encoded({"jsonrpc": "2.0", "id": request.id, "result": value}))
+    with pytest.raises(ProtocolError, match=says) as caught:
+        open_bank(serve(fake)).retain("x")
+    assert caught.value.outcome == "not_sent"
+
+
+@pytest.mark.parametrize("info", [{}, {"version": "0.1.0"}, {"name": 5, "version": ["9"]}, {"name": "other"}], ids=str)
+def test_what_a_server_calls_itself_decides_nothing(info: Any, serve: Serve, open_bank: OpenBank) -> None:
+    """Public report: vectorize-io/hindsight #1281: it was the version of another program."""
+    fake = Hindsight("stateful")
+    fake.answers["initialize"] = lambda request: initialized(request, fake._open("session"), serverInfo=info)
+    bank = open_bank(server := serve(fake))
+    for call in calls(bank).values():
+        call()
+    assert server.log == [*OPENING["stateful"], "tools/list", "get_bank", *TOOLS]
 
 
 # -- what became of a write --------------------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from conftest import DONE, OpenEndpoint, Serve, ask, fake_server, initialized
+from conftest import DONE, OpenBank, OpenEndpoint, Serve, ask, calls, fake_server, initialized
 from wire_server import (
     EVENTS,
     GENERATIONS,
     JSON,
     PATIENCE,
     Generation,
+    Hindsight,
     Move,
     Request,
     encoded,
@@ -208,6 +209,19 @@ def test_what_says_nothing_of_the_generation_is_no_verdict(
     assert server.log == ["recall", "recall"]
     refused, answered = server.requests
     assert answered.headers == refused.headers
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_meta_is_in_every_request_of_2026_and_in_no_other(
+    generation: Generation, serve: Serve, open_bank: OpenBank
+) -> None:
+    """MCP 2026-07-28, Overview, "`_meta`": tools/list too. MCP 2025-11-25, Overview: defines no such keys."""
+    bank = open_bank(server := serve(Hindsight(generation)))
+    for call in calls(bank).values():
+        call()
+    for request in server.requests:
+        modern = request.headers.get("mcp-protocol-version") == MODERN
+        assert ("_meta" in request.message.get("params", {})) == modern, request.label
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (400, -32022)])

@@ -400,8 +400,9 @@ def test_proxies_of_the_environment_are_not_used(
 ) -> None:
     """Ours: a proxy sees the traffic, so it is a choice; broken variables do no harm either."""
     proxy = serve(lambda _: http(b"2"))
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, value.format(url=proxy.url))
+        monkeypatch.setenv(name.lower(), value.format(url=proxy.url))
     assert post(open_transport(serve(lambda _: http(b"1"))), patient()) == [b"1"]
     assert not proxy.connections
 

@@ -58,6 +58,7 @@ def test_a_lost_session_is_replaced_and_the_call_repeated_once(
     assert initialize.session is None
     assert "mcp-protocol-version" not in initialize.headers
     assert noted.session == replayed.session == "session-3"
+    assert {request.headers["mcp-protocol-version"] for request in (noted, replayed)} == {"2025-11-25"}
     assert replayed.arguments == refused.arguments == {"content": "second"}
     assert replayed.id != refused.id
 
