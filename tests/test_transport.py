@@ -48,6 +48,7 @@ def received(transport: Transport) -> list[bytes]:
         ("data:  1\n\n", [" 1"]),
         ("data: 1\ndata\ndata: 2\n\n", ["1\n\n2"]),
         ("\n\ndata: 1\n\n\n\ndata: 2\n\n", ["1", "2"]),
+        (": ping\n\n: ping - 2026-11-30 12:15:01+00:00\n\ndata: 1\n\n", ["1"]),
         ("event:\ndata: 1\n\n", ["1"]),
         ("event: ping\ndata: 1\n\ndata: 2\n\n", ["2"]),
         ("id: a\0b\ndata: 1\n\n", ["1"]),
