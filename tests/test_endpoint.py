@@ -318,6 +318,16 @@ def test_a_refusal_is_an_error_at_once_and_keeps_its_status(
         assert re.search("No .*way", str(caught))
 
 
+@pytest.mark.parametrize("body", sorted(BODIES.keys() - {"JSON-RPC"}))
+def test_a_request_that_is_too_large_for_a_server_or_proxy_is_told_so(
+    body: str, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
+    """RFC 9110, 15.5.14; proxies have lower limits than Hindsight 1.1.0, and answer with a web page."""
+    text, kind = BODIES[body]
+    caught = refuse(open_endpoint(serve(lambda _: http(text, kind, status=413))))
+    assert str(caught).endswith("; the request is larger than what answered takes: send less in one call")
+
+
 @pytest.mark.parametrize("move", [Move.RESET, Move.CLOSE])
 def test_a_refusal_whose_body_is_cut_is_still_that_refusal(
     move: Move, serve: Serve, open_endpoint: OpenEndpoint

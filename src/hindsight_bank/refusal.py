@@ -28,6 +28,7 @@ from hindsight_bank.session import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPOR
 
 # The statuses of a path that nothing is served at, and of one that takes no POST.
 NO_ENDPOINT: Final = (404, 405)
+_TOO_LARGE: Final = 413
 # By these a server refuses a request unread (JSON-RPC 2.0, 5.1; MCP 2026-07-28, Versioning). Any other may come from
 # what ran, or from a relay that lost sight of it: SDKs say -32000 of a closed connection, and -32001 of a timeout.
 _UNREAD: Final = (-32700, -32600, -32601, -32602, HEADER_MISMATCH, MISSING_CAPABILITY)
@@ -74,8 +75,9 @@ class Refusal:
                 " MCP enabled (HINDSIGHT_API_MCP_ENABLED)",
                 status=status,
             )
+        cure = "; the request is larger than what answered takes: send less in one call" if status == _TOO_LARGE else ""
         return StatusError(
-            f"HTTP {status}{says}",
+            f"HTTP {status}{says}{cure}",
             status=status,
             retry_after=retry_after(self.headers.get("retry-after")),
             outcome="unknown" if status >= 500 else "refused",  # noqa: PLR2004 - HTTP
