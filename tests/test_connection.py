@@ -40,6 +40,7 @@ from hindsight_bank import (
     ProtocolError,
     RPCError,
     StatusError,
+    ToolError,
     UnreachableError,
 )
 
@@ -259,6 +260,28 @@ def test_a_write_of_unknown_outcome_goes_out_once(
         bank.retain("x", timeout=0.3 if kind is DeadlineError else None)
     assert caught.value.outcome == "unknown"
     assert server.log.count("retain") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"status": "error", "message": "unsupported Unicode escape sequence"}, ToolError),
+        (lambda request: http(encoded(error(-32602, "no", request.id))), RPCError),
+        *((lambda _, status=status: http(status=status), StatusError) for status in (401, 409, 413, 429)),
+    ],
+)
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_write_that_the_server_refuses_goes_out_once(
+    generation: Generation, answer: Any, kind: type[BankError], serve: Serve, open_bank: OpenBank
+) -> None:
+    """Public report: vectorize-io/hindsight #3908: what was refused for its content would be refused for ever."""
+    bank = open_bank(server := serve(Hindsight(generation, {"retain": answer})), backoff="raise")
+    bank.connect()
+    with pytest.raises(kind) as caught:
+        bank.retain("a\x00b")
+    assert caught.value.outcome == "refused"
+    [sent] = [request.arguments for request in server.requests if request.label == "retain"]
+    assert sent == {"content": "a\x00b"}
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

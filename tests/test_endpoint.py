@@ -603,7 +603,7 @@ def test_a_success_that_is_no_answer_leaves_the_outcome_open(
     status: int, serve: Serve, open_endpoint: OpenEndpoint
 ) -> None:
     """MCP 2025-11-25, Transports, "Sending messages to the server": a request is answered with 200."""
-    endpoint = open_endpoint(serve(lambda _: http(status=status)))
+    endpoint = open_endpoint(serve(lambda request: http(encoded(result(request, DONE)), status=status)))
     with pytest.raises(ProtocolError) as caught:
         ask(endpoint)
     assert caught.value.outcome == "unknown"
