@@ -1,6 +1,7 @@
 """Keys, session ids, memories and queries: planted everywhere, told nowhere."""
 
 import copy
+import html
 import itertools
 import logging
 import pickle
@@ -159,6 +160,9 @@ ENDINGS: dict[str, Callable[[Request], Play]] = {
     "tool error": lambda request: http(encoded(result(request, tool_result({"error": f"bad {KEY}"})))),
     "tool says no": lambda request: http(encoded(result(request, {"content": [said(KEY)], "isError": True}))),
     "pydantic says no": lambda request: http(encoded(result(request, {"content": [said(QUOTED)], "isError": True}))),
+    "web page": lambda request: http(
+        f"<title>{html.escape(f'{KEY} {request.session}')}".encode(), "text/html", status=400
+    ),
     "redirect": lambda _: http(status=302, headers={"location": f"//u:canary@h/{KEY}?x=canary#canary"}),
     "cut": lambda _: [http(encoded({"text": TEXT}))[:-4], Move.CLOSE],
     "reset": lambda _: [http(encoded({"text": TEXT}))[:-4], Move.RESET],

@@ -4,6 +4,7 @@ Everything quoted here is a server's word, so it goes through the `Censor` first
 """
 
 import email.utils
+import html
 import re
 import time
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ _TOO_LARGE: Final = 413
 # what ran, or from a relay that lost sight of it: SDKs say -32000 of a closed connection, and -32001 of a timeout.
 _UNREAD: Final = (-32700, -32600, -32601, -32602, HEADER_MISMATCH, MISSING_CAPABILITY)
 _INTERNAL_ERROR: Final = -32603
+_TITLE: Final = re.compile(r"<title[^>]{0,99}>([^<]*)", re.IGNORECASE)
 
 
 @frozen
@@ -92,10 +94,12 @@ class Refusal:
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("", "text/plain"):
             text = self.body.decode(errors="replace")
-        elif kind == "application/json":
+        elif kind.endswith(("/json", "+json")):
             text = _said(self.body)
         elif kind == "text/html":
-            return ": a web page, so something before Hindsight answered, or this is no Hindsight"
+            title = censor.clean(_title(self.body))
+            page = f"a web page ({title})" if title else "a web page"
+            return f": {page}, so something before Hindsight answered, or this is no Hindsight"
         else:
             return f" with a body of type {censor.clean(kind)}"
         text = censor.clean(text)
@@ -132,3 +136,9 @@ def _said(body: bytes) -> str:
         return ": ".join(texts(msgspec.json.decode(body), names=False))
     except (msgspec.DecodeError, RecursionError):
         return ""
+
+
+def _title(body: bytes) -> str:
+    """Return the title of a web page, empty if it has none; decoded, as above."""
+    found = _TITLE.search(body.decode(errors="replace"))
+    return html.unescape(found[1]) if found else ""
