@@ -101,7 +101,8 @@ def test_two_banks_of_one_server_share_no_session(serve: Serve, open_bank: OpenB
     assert sessions == [{None, "orphan-1", "session-2"}, {None, "orphan-3", "session-4"}]
 
 
-def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEndpoint) -> None:
+@pytest.mark.parametrize("losses", [["recall"], ["recall", *HANDSHAKE]], ids=len)
+def test_a_second_loss_is_an_error_and_ends(losses: list[str], serve: Serve, open_endpoint: OpenEndpoint) -> None:
     """Public report: modelcontextprotocol/rust-sdk #743. Ours: what was never run is refused."""
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
@@ -109,7 +110,8 @@ def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEnd
     del server.requests[:]
 
     def forgetful(request: Request) -> Play:
-        fake.sessions.clear()
+        if request.label in losses:
+            fake.sessions.clear()
         return fake(request)
 
     server.script = forgetful
@@ -117,6 +119,7 @@ def test_a_second_loss_is_an_error_and_ends(serve: Serve, open_endpoint: OpenEnd
         ask(endpoint)
     assert caught.value.outcome == "refused"
     assert server.log.count("initialize") <= 2
+    assert server.log.count("recall") <= 2
     server.script = fake
     assert ask(endpoint)["ok"]
 
