@@ -229,7 +229,10 @@ def test_closing_ends_the_session_quietly(play: Play, serve: Serve, open_endpoin
 
 
 @pytest.mark.parametrize("play", [http(status=202), [Move.HANG], [Move.RESET]], ids=["taken", "stall", "reset"])
-def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, open_endpoint: OpenEndpoint) -> None:
+@pytest.mark.parametrize("begun", [b"", http([b": ping\n\n"], EVENTS, framing="chunked")[:-5]], ids=["silent", "begun"])
+def test_a_deadline_in_a_session_cancels_the_request(
+    begun: bytes, play: Play, serve: Serve, open_endpoint: OpenEndpoint
+) -> None:
     """Public report: modelcontextprotocol/python-sdk #2507.
 
     Told in a note, whose failure hides nothing; the half-read connection is not used again.
@@ -237,7 +240,7 @@ def test_a_deadline_in_a_session_cancels_the_request(play: Play, serve: Serve, o
     fake = fake_server("stateful")
     endpoint = open_endpoint(server := serve(fake))
     ask(endpoint)
-    fake.answers |= {"recall": lambda _: [Move.HANG], "notifications/cancelled": lambda _: play}
+    fake.answers |= {"recall": lambda _: [begun, Move.HANG], "notifications/cancelled": lambda _: play}
     del server.requests[:]
     with pytest.raises(DeadlineError, match="recall was not done") as caught:
         ask(endpoint, 0.3)
