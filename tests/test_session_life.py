@@ -242,8 +242,10 @@ def test_a_deadline_in_a_session_cancels_the_request(
     ask(endpoint)
     fake.answers |= {"recall": lambda _: [begun, Move.HANG], "notifications/cancelled": lambda _: play}
     del server.requests[:]
+    start = time.monotonic()
     with pytest.raises(DeadlineError, match="recall was not done") as caught:
         ask(endpoint, 0.3)
+    assert time.monotonic() - start < PATIENCE / 2
     assert caught.value.outcome == "unknown"
     call, note = server.requests
     assert note.message["method"] == "notifications/cancelled"
