@@ -291,6 +291,39 @@ def test_what_a_mended_line_undoes_is_sent_again_after_it(start_bank: Start, run
     assert texts(server) == ["v2", "v3", "other", "v1", "v2", "v3"]
 
 
+def test_a_line_with_a_wrong_key_holds_its_document_back(start_bank: Start, run: Run, notes: Path) -> None:
+    """Hindsight's retain: texts that are appended stay in the order in which they came."""
+    first, later = ({"content": text, "document_id": "d", "update_mode": "append"} for text in ("one", "two"))
+    notes.write_bytes(lines(first | {"tgas": ["x"]}, later))
+    server = bound(start_bank())
+    assert run("retain", "--file", str(notes)).out.startswith("1 bad, 1 not sent;")
+    notes.write_bytes(lines(first | {"tags": ["x"]}, later))
+    assert run("retain", "--file", str(notes)).code == 0
+    assert texts(server) == ["one", "two"]
+
+
+@pytest.mark.parametrize("fault", ["refused", "broken off"])
+def test_what_a_mended_line_undoes_is_sent_again_though_a_run_came_between(
+    fault: str, start_bank: Start, run: Run, notes: Path
+) -> None:
+    """Ours: the report remembers what undid what, not the run alone that did."""
+    later = [{"content": text, "document_id": "d", "update_mode": "append"} for text in ("two", "three")]
+    notes.write_bytes(lines({"content": "one", "document_id": "d"}, *later))
+    fake = Hindsight()
+    server = bound(start_bank(fake))
+    assert run("retain", "--file", str(notes)).code == 0
+    mended = {"content": "1", "document_id": "d"}
+    notes.write_bytes(lines(mended, *(later if fault == "refused" else [])))
+    fake.answers["retain"] = _refuse("two")
+    run("retain", "--file", str(notes))
+    fake.answers.clear()
+    notes.write_bytes(lines(mended, *later))
+    del server.requests[:]
+    assert run("retain", "--file", str(notes)).out.startswith("2 accepted, 1 accepted before;")
+    assert texts(server) == ["two", "three"]
+    assert run("retain", "--file", str(notes)).out.startswith("3 accepted before;")
+
+
 def test_faults_that_are_not_the_lines_end_a_run_after_three(start_bank: Start, run: Run, notes: Path) -> None:
     """Ours: a server that is down is not handed a thousand texts; the next run goes on."""
     notes.write_bytes(lines(*({"content": str(number)} for number in range(9))))

@@ -1,6 +1,7 @@
 """`retain --file`: each line of a file handed to the bank, and a report of what became of it."""
 
 import json
+import math
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -90,9 +91,11 @@ class Run:
         self._screen = screen
         self._repeat_unknown = repeat_unknown
         self._in_a_row = 0
-        # By document: the line that was not accepted, and whether one that replaces was, in this run.
+        # By document: the line that was not accepted, and when one was at last, and one that replaces: by the places in
+        # the report, so that no interrupt and no later run forgets it.
         self._held: dict[str, int] = {}
-        self._replaced: dict[str, bool] = {}
+        self._latest: dict[str, float] = {}
+        self._replaced: dict[str, float] = {}
 
     @property
     def taken(self) -> int:
@@ -105,15 +108,19 @@ class Run:
         The lines of one document keep their order: none is sent before an earlier one was accepted, and what an earlier
         one would undo is sent again after it.
         """
-        name, earlier = self._report.before(line)
+        name, earlier, place = self._report.before(line)
+        document = ""
         try:
-            given = _arguments(line)
+            given = _object_in(line)
+            document = _document(given)
+            _check_keys(given)
         except ValueError as error:
             self._failed(number, name, "bad", str(error))
+            self._held[document] = number
             return
-        document = _document(given)
-        if earlier == "accepted" and not self._undone(document, given):
+        if earlier == "accepted" and not self._undone(document, given, place):
             self.counts["before"] += 1
+            self._stands(document, given, place)
         elif earlier == "unknown" and not (self._repeat_unknown or _replaces(given)):
             self._count(number, "unknown", "it may have run before; only --repeat-unknown sends it again")
             self._held[document] = number
@@ -125,7 +132,7 @@ class Run:
         elif not self._send(number, name, given):
             self._held[document] = number
         else:
-            self._replaced[document] = _replaces(given) or self._replaced.get(document, False)
+            self._stands(document, given, math.inf)
 
     def ending(self) -> int:
         """Return the exit code of a run that came to the last line."""
@@ -133,9 +140,15 @@ class Run:
             return endings.UNKNOWN
         return endings.SOME_FAILED if any(self.counts[end] for end in ("bad", "refused", "not_sent")) else endings.OK
 
-    def _undone(self, document: str, given: dict[str, Any]) -> bool:
-        """Tell whether what was sent in this run took the place of an accepted line that comes after it."""
-        return bool(document) and document in self._replaced and (self._replaced[document] or _replaces(given))
+    def _undone(self, document: str, given: dict[str, Any], place: int) -> bool:
+        """Tell whether a line must be sent again, since one that stands before it in the file was accepted after it."""
+        later = self._latest if _replaces(given) else self._replaced
+        return place < later.get(document, -1)
+
+    def _stands(self, document: str, given: dict[str, Any], place: float) -> None:
+        """Remember when a line was accepted."""
+        for latest in (self._latest, self._replaced) if _replaces(given) else (self._latest,):
+            latest[document] = max(place, latest.get(document, -1))
 
     def _send(self, number: int, name: str, given: dict[str, Any]) -> bool:
         """Send a line, and tell whether it was accepted."""
@@ -168,19 +181,25 @@ class Run:
         self._screen.note(f"line {number}: {end.replace('_', ' ')}: {sentence}")
 
 
-def _arguments(line: bytes) -> dict[str, Any]:
-    """Return the arguments of `Bank.retain` that a line holds, or raise `ValueError` saying what it should."""
+def _object_in(line: bytes) -> dict[str, Any]:
+    """Return the object that a line holds, or raise `ValueError` saying what it holds instead."""
     try:
         given = json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:  # which quotes nothing
         raise ValueError(f"it is no JSON: {error.msg}, column {error.colno}") from None
     except (UnicodeDecodeError, RecursionError):
         raise ValueError("it is no JSON") from None
-    if not isinstance(given, dict) or "content" not in given:
+    if not isinstance(given, dict):
+        raise ValueError("it is no object with a content")  # noqa: TRY004 - as above
+    return given
+
+
+def _check_keys(given: dict[str, Any]) -> None:
+    """Raise `ValueError` unless an object is arguments of `Bank.retain`."""
+    if "content" not in given:
         raise ValueError("it is no object with a content")
     if strange := sorted(given.keys() - _KEYS):
         raise ValueError(f"it has the key {strange[0]!r}, which is none of {', '.join(sorted(_KEYS))}")
-    return given
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

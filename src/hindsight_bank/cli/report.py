@@ -22,7 +22,7 @@ _FORMAT: Final = 1
 class Report:
     """The report of one file into one bank."""
 
-    def __init__(self, file: BinaryIO, done: dict[str, str]) -> None:
+    def __init__(self, file: BinaryIO, done: dict[str, tuple[str, int]]) -> None:
         self._file = file
         self._done = done
         self._seen: Counter[str] = Counter()
@@ -45,12 +45,12 @@ class Report:
                 report._write(head)
             yield report
 
-    def before(self, text: bytes) -> tuple[str, str | None]:
-        """Return the name of a line and its outcome in an earlier run, None if it was never sent."""
+    def before(self, text: bytes) -> tuple[str, str | None, int]:
+        """Return the name of a line, its outcome in an earlier run, None if there is none, and where that stands."""
         digest = hashlib.sha256(text).hexdigest()
         self._seen[digest] += 1
         name = f"{digest}-{self._seen[digest]}"
-        return name, self._done.get(name)
+        return name, *self._done.get(name, (None, 0))
 
     def announce(self, name: str, line: int) -> None:
         """Write down that a line is about to be sent, where a power failure cannot lose it."""
@@ -66,14 +66,14 @@ class Report:
         self._file.flush()
 
 
-def _resumed(path: Path, file: BinaryIO, head: dict[str, Any]) -> dict[str, str]:
-    """Return the last outcome of each line, and leave the file after its last whole line."""
+def _resumed(path: Path, file: BinaryIO, head: dict[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the last outcome of each line and where it stands, and leave the file after its last whole line."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]
     fault = SettingsError(f"{path} is no report, or one of another bank: name another with --report FILE")
     try:
         found = [json.loads(line) for line in whole.splitlines()]
-        done = {entry["name"]: entry["outcome"] for entry in found[1:]}
+        done = {entry["name"]: (entry["outcome"], place) for place, entry in enumerate(found[1:])}
     except (ValueError, KeyError, TypeError):
         raise fault from None
     if content and found[:1] != [head]:
