@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import httpcore
 import httpx
 import pytest
+import wrapt
 from conftest import OpenTransport, Serve
 from wire_server import JSON, PATIENCE, Move, http
 
@@ -83,6 +85,22 @@ def test_what_wraps_httpx_comes_to_our_connections(
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", recorded)
     assert post(transport) + post(transport) == [b"1", b"1"]
     assert kept(transport) == 1
+
+
+def test_what_wraps_httpx_by_a_proxy_sees_our_requests(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenTelemetry's instrumentation of httpx wraps with wrapt, whose proxies pass for what they wrap."""
+    seen = []
+
+    @wrapt.decorator
+    def traced(wrapped: Any, _: Any, args: Any, options: Any) -> Any:
+        seen.append(args[0].method)
+        return wrapped(*args, **options)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", traced(httpx.HTTPTransport.handle_request))
+    assert post(open_transport(serve(lambda _: http(b"1")))) == [b"1"]
+    assert seen == ["POST"]
 
 
 def test_a_small_request_is_one_packet(

@@ -3,6 +3,7 @@
 Where nothing hooks it, httpx would only bring httpcore, which we do not need, and build each request twice more.
 """
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
 
 def is_hooked() -> bool:
-    """Tell whether something stands in for `httpx.HTTPTransport.handle_request`: it is not of httpx's own module."""
+    """Tell whether something stands in for `httpx.HTTPTransport.handle_request`: it is no function of httpx's own."""
     transport = httpx.HTTPTransport
-    return getattr(transport.handle_request, "__globals__", None) is not transport.close.__globals__
+    found: Any = transport.handle_request
+    # A proxy, such as wrapt's, says that it is what it wraps; its type does not.
+    return type(found) is not FunctionType or found.__globals__ is not transport.close.__globals__
 
 
 class Hooked(httpx.HTTPTransport):
