@@ -86,6 +86,9 @@ def test_no_server_can_stretch_a_call(play: Callable[[], Play], serve: Serve, op
         (b"data: 1\r\n", True),
         (EVENT, False),
         (b": ping\n\n", False),
+        (b"data: 1\n: ping\n", True),
+        (EVENT + b": ping\n", False),
+        (b": ping\n", False),
         (b"", False),
     ],
 )

@@ -191,7 +191,8 @@ def _fields(chunks: Iterator[bytes]) -> Iterator[Field | None]:
     A deadline that passes before the blank line of an event says that there was one: a server may have forgotten it.
     """
     begun = _Pieces()  # of a line whose end is still to come
-    field: Field | None = None
+    field: Field | None
+    last: Field | None = None  # comments, which have no name, left aside
     after_return = False
     try:
         for chunk in _unmarked(chunks):
@@ -204,12 +205,13 @@ def _fields(chunks: Iterator[bytes]) -> Iterator[Field | None]:
                     field, begun = begun.field(), _Pieces()
                 else:
                     field = None if end == start else _field(chunk[start:end])
+                last = field if field is None or field[0] else last
                 yield field
                 start = after
             if start < len(chunk):
                 begun.add(chunk[start:])
     except DeadlineError as error:
-        if begun or field:
+        if begun or last:
             error.args = (f"{error.args[0]}, and the last event that came had no end",)
         raise
 
