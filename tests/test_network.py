@@ -1,6 +1,8 @@
 """Sockets on a deadline: nothing on the wire makes a call last longer than it may."""
 
+import errno
 import itertools
+import math
 import os
 import socket
 import ssl
@@ -271,6 +273,19 @@ def test_a_connection_that_does_not_come_up_ends_at_the_connect_limit() -> None:
         assert time.monotonic() - began < PATIENCE / 2
         for sock in waiting:
             sock.close()
+
+
+def test_a_connection_that_the_system_gives_up_is_no_deadline_of_ours(
+    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux, tcp(7), ETIMEDOUT: after so many tries; Python makes a TimeoutError of it."""
+    fault = TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "create_connection", Mock(side_effect=fault))
+        assert "Connection timed out" in str(unreached("http://127.0.0.1:1/", Limits(connect=math.inf)))
+    monkeypatch.setattr(network.Stream, "read", Mock(side_effect=fault))
+    with pytest.raises(AnswerLostError, match="TimeoutError"):
+        post(open_transport(serve(lambda _: http(b"1"))), patient())
 
 
 def test_a_slow_tls_handshake_ends_at_the_connect_limit(serve: Serve) -> None:

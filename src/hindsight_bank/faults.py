@@ -48,9 +48,10 @@ def translated(exchange: Exchange) -> Iterator[None]:
 def _translate(error: Exception, exchange: Exchange) -> BankError:
     if exchange.forked():
         return _broken(type(error), exchange)
-    if isinstance(error, _LATE) and exchange.is_connecting_late():
+    late = isinstance(error, _LATE) and not getattr(error, "errno", None)  # with one, it is the system that gave up
+    if late and exchange.is_connecting_late():
         return UnreachableError(f"no connection to {exchange.server} within {exchange.connect_limit:g} s")
-    if isinstance(error, _LATE):
+    if late:
         return exchange.deadline.error("unknown" if exchange.sent else "not_sent")
     if isinstance(error, _UNREACHED) or exchange.connecting is not None:
         hint = " (does it speak plain http?)" if "WRONG_VERSION_NUMBER" in str(error) else ""
