@@ -181,7 +181,7 @@ class UnauthorizedError(StatusError):
 
 
 class ProtocolError(BankError):
-    """A whole answer that is not JSON, JSON-RPC or MCP, or that is too large: report it."""
+    """A whole answer that is not JSON, JSON-RPC or MCP, to be reported; or one that is too large: ask for less."""
 
     outcome: Outcome = "unknown"
 
