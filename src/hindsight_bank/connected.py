@@ -33,7 +33,7 @@ class Connected:
 
     @discreet
     def connect(self, *, timeout: float | None = None) -> Self:
-        """Connect now, and check that the server has all the tools, and where it can tell that the bank exists.
+        """Connect now, and check that the server has all the tools and, where it can tell, that the bank exists.
 
         Args:
             timeout: Seconds for all of it; None for the bank's.

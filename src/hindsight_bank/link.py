@@ -121,9 +121,11 @@ class Link:
         self.bank_seen = True
 
     def _missing(self, message: str) -> NotFoundError:
-        ways = "check the bank id, or let the first retain make the bank: Bank(..., allow_new_bank=True)"
-        ways = "the first retain makes it" if self.makes_bank else ways
-        error = NotFoundError(f"{message}; {ways}", tool="get_bank", what="bank")
+        if self.makes_bank:
+            way = "the first retain makes it"
+        else:
+            way = "check the bank id, or let the first retain make the bank: Bank(..., allow_new_bank=True)"
+        error = NotFoundError(f"{message}; {way}", tool="get_bank", what="bank")
         error.message = message  # the server's sentence alone
         return error
 
