@@ -91,8 +91,8 @@ class Run:
         self._screen = screen
         self._repeat_unknown = repeat_unknown
         self._in_a_row = 0
-        # By document: the line that was not accepted, and when one was at last, and one that replaces: by the places in
-        # the report, so that no interrupt and no later run forgets it.
+        # By document: the line that was not accepted; and when the latest was, and the latest that replaces. Times are
+        # places in the report, so that a run knows them from the runs before it.
         self._held: dict[str, int] = {}
         self._latest: dict[str, float] = {}
         self._replaced: dict[str, float] = {}
