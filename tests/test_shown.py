@@ -193,6 +193,13 @@ def test_in_a_narrow_terminal_a_row_is_a_paragraph() -> None:
     assert "─" in printed(fact, 50)
 
 
+def test_what_rich_prints_tells_no_memory_in_its_repr() -> None:
+    """Public report: openai/openai-python #1196: tracebacks and logs show reprs."""
+    printed = many(1).__rich__()
+    assert "Fact 0" in str(printed.sheet.rows)
+    assert "Fact 0" not in f"{printed!r}{printed.sheet!r}"
+
+
 def test_nothing_found_is_no_empty_table() -> None:
     """Ours: a count says it."""
     assert Page(many(0)._repr_html_()).cells == ["0 results"]

@@ -32,7 +32,7 @@ _ROOM: Final = 80
 _ROOM_FOR_TWO: Final = 50
 
 
-@frozen
+@frozen(repr=False)  # a repr would tell memories
 class Sheet:
     """A table of inert texts.
 
@@ -69,7 +69,7 @@ def _html_cell(head: str, text: str) -> str:
     return f'<td dir="auto" style="{_CELL}{wrap}">{escape(text)}</td>'
 
 
-@frozen
+@frozen(repr=False)
 class Printed:
     """What rich prints of a sheet: a table, or, where that has no room, each row as a paragraph."""
 
