@@ -218,9 +218,17 @@ def _resolve(*packages: str) -> None:
 
 
 def _make(words: list[str], _: str) -> None:
-    ran = _ran("make", "--dry-run", "--directory", str(ROOT), f"BIN={Path(sys.executable).parent}", *words)
+    ran = _ran(
+        "make",
+        "--dry-run",
+        "--no-print-directory",
+        "--directory",
+        str(ROOT),
+        f"BIN={Path(sys.executable).parent}",
+        *words,
+    )
     for line in ran.stdout.replace("\\\n", "").splitlines():
-        if not line.startswith("make: "):
+        if not re.match(r"make(\[\d+\])?: ", line):  # of itself, within `make test`, too
             runnable(line)
 
 

@@ -8,7 +8,7 @@ import attrs
 import pytest
 from test_answers import ANSWERS, FACT, every_tool, read, structured
 
-from hindsight_bank import Bank, to_dict
+from hindsight_bank import Bank, Health, to_dict
 
 
 def plain(value: Any) -> bool:
@@ -50,6 +50,14 @@ def test_a_result_becomes_what_json_has(tool: str, changes: dict[str, Any]) -> N
     assert plain(data)
     assert list(data) == [field.name for field in attrs.fields(type(built)) if field.name != "error"]
     assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+def test_health_holds_the_profile_as_plain_data_too() -> None:
+    """Ours: it is what a method returned, whatever room it is of."""
+    profile = read("get_bank", structured("get_bank"))
+    data = to_dict(Health(bank=profile, seconds=0.5, server="hindsight 1", protocol="2026-07-28"))
+    assert plain(data)
+    assert data == {"bank": to_dict(profile), "seconds": 0.5, "server": "hindsight 1", "protocol": "2026-07-28"}
 
 
 def test_a_time_is_written_with_its_offset() -> None:

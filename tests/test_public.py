@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import get_type_hints
 
+import attrs
 import pytest
 
 import hindsight_bank
@@ -58,10 +59,17 @@ def test_the_typed_api_file_uses_every_public_name() -> None:
 @pytest.mark.parametrize("bank", [Bank, AgentBank, PutSearchBank])
 def test_the_types_of_every_call_can_be_read_at_run_time(bank: type) -> None:
     """Python, typing.get_type_hints: frameworks for agents make the schema of a tool of its function's signature."""
-    calls = [call for name, call in vars(bank).items() if callable(call) and not name.startswith("_")]
+    calls = [call for name, call in inspect.getmembers(bank, callable) if not name.startswith("_")]
     assert calls
     for call in calls:
         assert set(get_type_hints(call)) == {*inspect.signature(call).parameters, "return"} - {"self"}
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "Health", "Binding"])
+def test_the_types_of_every_result_can_be_read_at_run_time(name: str) -> None:
+    """Python, typing.get_type_hints: what makes plain data or a schema of a class, as cattrs does, reads its types."""
+    named = getattr(hindsight_bank, name)
+    assert {field.name for field in attrs.fields(named)} <= set(get_type_hints(named))
 
 
 def test_every_public_name_loads_and_says_where_it_is() -> None:

@@ -1,12 +1,13 @@
 """A verified connection: its server has all the tools, and the bank exists."""
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from attrs import frozen
 from msgspec import Raw
 
+import hindsight_bank
 from hindsight_bank import answers, arguments, jsonrpc
 from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
@@ -15,9 +16,6 @@ from hindsight_bank.errors import IncompatibleServer, NotFoundError
 from hindsight_bank.session import MODERN, SERVER_INFO, server_label
 from hindsight_bank.shown import Shown
 from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
-
-if TYPE_CHECKING:
-    from hindsight_bank._generated.get_bank import BankProfile
 
 # Arguments that are no memories and ask for none: a sentence that names them helps.
 _WORDS: Final = {"bank_id", "agent_id", "memory_id", "type", "types", "budget", "tags_match", "strategy", "update_mode"}
@@ -63,7 +61,7 @@ class Health(Shown):
         protocol: The MCP revision in use, for example ``"2026-07-28"``.
     """
 
-    bank: "BankProfile"
+    bank: "hindsight_bank.BankProfile"
     seconds: float
     server: str
     protocol: str
