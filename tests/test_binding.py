@@ -168,6 +168,8 @@ def test_what_is_no_bare_origin_is_no_server_url(url: Any) -> None:
         ("https://h/mcp/alice/", "no path: the bank's endpoint below it is added for you"),
         ("ftp://h", "begins with https://"),
         ("https://h:", "host or port is missing or malformed"),
+        ("https://256.1.1.1", "host or port is missing or malformed"),
+        ("https://1.2.3.04", "host or port is missing or malformed"),
         ("http://h", "plain http is for loopback only"),
         (None, "is a string such as"),
     ],

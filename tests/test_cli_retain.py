@@ -157,7 +157,11 @@ def test_bad_lines_are_told_by_number_and_the_rest_goes_on(start_bank: Start, ru
 
 def _refuse(text: str) -> Callable[[Request], dict[str, Any] | None]:
     def answer(request: Request) -> dict[str, Any] | None:
-        return {"status": "error", "message": "no"} if request.arguments["content"] == text else None
+        return (
+            {"status": "error", "message": "Operation validation failed: no"}
+            if request.arguments["content"] == text
+            else None
+        )
 
     return answer
 

@@ -262,10 +262,56 @@ def test_a_write_of_unknown_outcome_goes_out_once(
     assert server.log.count("retain") == 1
 
 
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_write_that_failed_in_the_server_may_have_been_stored(
+    generation: Generation, serve: Serve, open_bank: OpenBank
+) -> None:
+    """Hindsight 1.1.0, retain: any exception is told as an error, those after its commit among them.
+
+    There a memory was stored whose retain had told of a database that was gone. Of a read it means nothing.
+    """
+    answer = {"status": "error", "message": "terminating connection due to administrator command"}
+    bank = open_bank(server := serve(Hindsight(generation, {"retain": answer, "recall": answer})))
+    with pytest.raises(ToolError) as caught:
+        bank.retain("x")
+    assert (caught.value.outcome, server.log.count("retain")) == ("unknown", 1)
+    with pytest.raises(ToolError) as caught:
+        bank.recall("x")
+    assert caught.value.outcome == "refused"
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda request: http(encoded(error(-32020, "no", request.id))),
+        lambda request: http(encoded(error(-32022, "no", request.id, supported=["2026-07-28"])), status=502),
+    ],
+)
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_write_that_is_refused_where_it_may_have_run_goes_out_once(
+    generation: Generation, play: Callable[[Request], Play], serve: Serve, open_bank: OpenBank
+) -> None:
+    """MCP 2026-07-28, Streamable HTTP: such codes come with HTTP 400; a success or a 5xx leaves it open."""
+    bank = open_bank(server := serve(Hindsight(generation, {"retain": play})), backoff="raise")
+    bank.connect()
+    with pytest.raises(BankError) as caught:
+        bank.retain("x")
+    assert (caught.value.outcome, server.log.count("retain")) == ("unknown", 1)
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        ({"status": "error", "message": "unsupported Unicode escape sequence"}, ToolError),
+        *(
+            ({"status": "error", "message": message}, ToolError)
+            for message in (
+                "unsupported Unicode escape sequence",
+                "Invalid timestamp format 'bad'. Expected ISO format",
+                "Timestamp year 1 is a placeholder, not a date.",
+                "Operation validation failed: Bank id is too long",
+                "1 validation error for call[retain]",
+            )
+        ),
         (lambda request: http(encoded(error(-32602, "no", request.id))), RPCError),
         *((lambda _, status=status: http(status=status), StatusError) for status in (401, 409, 413, 429)),
     ],

@@ -379,15 +379,35 @@ def test_a_look_up_without_end_ends_with_the_time_to_connect(
     assert caught.value.outcome == "not_sent"
 
 
+def test_what_stops_a_look_up_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: a double that forbids the network raises what it likes, and it is not lost in a thread."""
+    forbidden = LookupError("no network in tests")
+    monkeypatch.setattr(socket, "getaddrinfo", Mock(side_effect=forbidden))
+    with pytest.raises(LookupError) as caught:
+        post(Transport("http://bank.example/", Limits()), patient())
+    assert caught.value is forbidden
+
+
+def test_a_link_local_address_keeps_its_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 4007, 11: without its zone it leads nowhere."""
+    entry = (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("fe80::1", 0, 0, 2))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [entry])
+    connect = Mock(side_effect=OSError)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    unreached("http://bank.example:81/")
+    assert connect.call_args.args[0] == ("fe80::1%2", 81)
+
+
+@pytest.mark.parametrize("where", ["side_effect", "return_value.start.side_effect"])
 def test_a_name_is_found_where_no_thread_can_start(
-    serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
+    where: str, serve: Serve, open_transport: OpenTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CPython: at the end of the interpreter, or of memory, `Thread.start` raises RuntimeError."""
     server = serve(lambda _: http(b"1"))
     named(monkeypatch, "127.0.0.1")
     transport = open_transport(at(server, "bank.example"))
-    none = Mock(**{"return_value.start.side_effect": RuntimeError("can't start new thread")})
-    monkeypatch.setattr(network, "threading", Mock(Thread=none))
+    failing = {where: RuntimeError("can't start new thread")}
+    monkeypatch.setattr(network, "threading", Mock(Thread=Mock(**failing)))
     assert post(transport, patient()) == [b"1"]
 
 

@@ -207,7 +207,8 @@ def tunnelling(answer: bytes, head: list[bytes]) -> Iterator[str]:
     def serve(listener: socket.socket) -> None:
         sock, _ = listener.accept()
         head.append(sock.recv(65_536))
-        sock.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        noise = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"  # which a client must ignore
+        sock.sendall(b"HTTP/1.1 200 Connection established\r\n%b\r\n" % noise)
         with context.wrap_socket(sock, server_side=True) as talk:
             head.append(talk.recv(65_536))
             talk.sendall(answer)

@@ -116,6 +116,7 @@ def test_resuming_for_ever_ends(
 ) -> None:
     """Public reports: modelcontextprotocol/python-sdk #3257, malloydata/malloyyo #134: each stream brings a new id."""
     monkeypatch.setattr("hindsight_bank.resumption._LEAST_RETRY", 1)
+    monkeypatch.setattr("hindsight_bank.resumption._MOST_STREAMS", 20)
     ids = itertools.count()
     stream = lambda _: http(b"id: e%d\nretry: 0\ndata: %s\n\n" % (next(ids), data), EVENTS)  # noqa: E731
     server, endpoint = opened(serve, open_endpoint, {"recall": stream, "GET": stream})

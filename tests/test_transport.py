@@ -106,8 +106,20 @@ def test_a_content_type_may_be_spelt_oddly(kind: str, serve: Serve, open_transpo
 def test_an_answer_of_another_type_is_refused(kind: str | None, serve: Serve, open_transport: OpenTransport) -> None:
     """MCP 2025-11-25, Transports, "Sending Messages to the Server": two types, whatever the body looks like."""
     transport = open_transport(serve(lambda _: http(b"1", kind)))
-    with pytest.raises(ProtocolError, match="not JSON or an event stream"):
+    with pytest.raises(ProtocolError, match="not JSON or an event stream") as caught:
         received(transport)
+    assert ("(text/plain)" in str(caught.value)) == (kind == "text/plain")
+
+
+@pytest.mark.parametrize("header", ["content-type", "content-encoding"])
+def test_a_header_that_holds_who_knows_what_is_not_quoted(
+    header: str, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Ours: some proxies repeat what they were sent, a key among it."""
+    transport = open_transport(serve(lambda _: http(b"1", headers={header: "text/s3cret"})))
+    with pytest.raises(ProtocolError) as caught:
+        received(transport)
+    assert "s3cret" not in repr(caught.value)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "x-unheard-of", "identity, gzip"])

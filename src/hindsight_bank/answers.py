@@ -85,9 +85,11 @@ def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
         try:
             message = typed.decode(text)
         except (msgspec.DecodeError, RecursionError):
-            return jsonrpc.decode(text)
+            return jsonrpc.decode_weighed(text)
         # What it says of its failure is where no schema looks.
-        return jsonrpc.decode(text) if _says_error(getattr(message.result, "structuredContent", None)) else message
+        return (
+            jsonrpc.decode_weighed(text) if _says_error(getattr(message.result, "structuredContent", None)) else message
+        )
 
     return decode
 

@@ -21,8 +21,11 @@ _BANK_ID: Final = re.compile(r"[a-z0-9_-]{1,1024}", re.ASCII)
 # Unpaired surrogates (Cs) cannot be sent; the other categories are Unicode's controls.
 _UNUSABLE: Final = ("Cc", "Cs", "Zl", "Zp")
 _PATH: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?", re.ASCII)
+_DOTTED: Final = re.compile(r"[0-9]+(\.[0-9]+){3}", re.ASCII)
+_BYTE: Final = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_V4: Final = re.compile(rf"{_BYTE}(\.{_BYTE}){{3}}", re.ASCII)
 # Plain dotted decimal only: resolvers read other spellings as other addresses.
-_LOOPBACK_V4: Final = re.compile(r"127(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}", re.ASCII)
+_LOOPBACK_V4: Final = re.compile(rf"127(\.{_BYTE}){{3}}", re.ASCII)
 # urlsplit reads a host out of `[::1]x` and `x[::1]` too.
 _NETLOC: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?)(:[0-9]+)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -76,7 +79,7 @@ def canonical_origin(server_url: str) -> str:
         raise SettingsError("a server URL begins with https:// (or http:// on this machine)")
     if parts.path not in ("", "/"):
         raise SettingsError("a server URL has no path: the bank's endpoint below it is added for you")
-    if not host or not _NETLOC.fullmatch(parts.netloc) or ".." in host or len(host) > _LONGEST_HOST or port == 0:
+    if not host or not _NETLOC.fullmatch(parts.netloc) or not _is_host(host) or port == 0:
         raise SettingsError("the server URL's host or port is missing or malformed")
     netloc = _netloc(host)
     if parts.scheme == "http" and not is_loopback(host):
@@ -87,6 +90,12 @@ def canonical_origin(server_url: str) -> str:
 def is_loopback(host: str) -> bool:
     """Tell whether a host is exactly ``localhost`` (any case, optional final dot), 127.0.0.0/8 or ``::1``."""
     return host.lower().removesuffix(".") == "localhost" or host == "::1" or bool(_LOOPBACK_V4.fullmatch(host))
+
+
+def _is_host(host: str) -> bool:
+    if _DOTTED.fullmatch(host) and not _V4.fullmatch(host):
+        return False
+    return ".." not in host and len(host) <= _LONGEST_HOST
 
 
 def _netloc(host: str) -> str:

@@ -209,4 +209,4 @@ def _casts_doubt(error: BankError) -> bool:
 
 def _is_outdated(error: BankError) -> bool:
     """Tell whether the server wants to be asked anew what it is like (MCP 2026-07-28, Streamable HTTP)."""
-    return isinstance(error, RPCError) and error.code == HEADER_MISMATCH
+    return isinstance(error, RPCError) and error.code == HEADER_MISMATCH and error.outcome == "refused"

@@ -123,6 +123,8 @@ class Endpoint:
 
     def _detected(self, era: session.Stateless, refusal: Refusal, deadline: Deadline) -> session.Era:
         """Return the era in which to send again what a server refused in the 2026-07-28 form, or raise the refusal."""
+        if refusal.status >= 500:  # noqa: PLR2004 - HTTP: it may have run, whatever the body says
+            raise self._peer.error(refusal)
         error = refusal.rpc_error()
         supported = error.data.get("supported") if error and isinstance(error.data, dict) else None
         code = _code(refusal)

@@ -225,14 +225,16 @@ class IncompatibleServer(BankError):  # noqa: N818 - names what was met
 
     outcome: Outcome = "refused"
 
-    def __init__(self, message: str, *, missing: Sequence[str] = (), server: str = "") -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, missing: Sequence[str] = (), server: str = "", outcome: Outcome | None = None
+    ) -> None:
+        super().__init__(message, outcome=outcome)
         self.missing = tuple(missing)
         self.server = server
 
 
 class ToolError(BankError):
-    """The tool ran and said no.
+    """The tool ran and said no. Of a write, ``outcome`` is ``"unknown"`` unless it says what was wrong with the call.
 
     Attributes:
         tool: The tool's name.

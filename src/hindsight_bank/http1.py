@@ -110,13 +110,15 @@ class Connection:
         return Head(status[1], int(status[2]), status[3] or b"", headers)
 
     def _body(self, exchange: Exchange, found: Head, *, tunnel: bool) -> Iterator[bytes]:
+        if tunnel and 200 <= found.status < 300:  # noqa: PLR2004 - whatever else it says (RFC 9110, 9.3.6)
+            return self._exactly(exchange, 0, keep=False)
         codings, lengths = found.values(b"transfer-encoding"), set(found.values(b"content-length"))
         if codings and (codings != [b"chunked"] or lengths or found.version == b"0"):
             raise FramingError("an answer framed in an unknown or in more than one way")
         if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
             raise FramingError("the answer has no sensible length")
         keep = exchange.sent and found.version == b"1" and b"close" not in found.values(b"connection")
-        if found.status in (204, 304) or (tunnel and found.status < 300):  # noqa: PLR2004 - HTTP
+        if found.status in (204, 304):
             return self._exactly(exchange, 0, keep=keep)
         if codings:
             return self._chunks(exchange, keep=keep)

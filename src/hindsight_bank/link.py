@@ -1,5 +1,6 @@
 """A verified connection: its server has all the tools, and the bank exists."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from hindsight_bank import answers, arguments, jsonrpc
 from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
-from hindsight_bank.errors import IncompatibleServer, NotFoundError
+from hindsight_bank.errors import IncompatibleServer, NotFoundError, ToolError
 from hindsight_bank.session import MODERN, SERVER_INFO, server_label
 from hindsight_bank.shown import Shown
 from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
@@ -21,6 +22,13 @@ from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
 _WORDS: Final = {"bank_id", "agent_id", "memory_id", "type", "types", "budget", "tags_match", "strategy", "update_mode"}
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
+# How a server says that it will not write: of the arguments or, the last, of a text that its database does not take.
+# Anything else it says of whatever failed, after its commit, too: then nobody knows.
+_UNFIT: Final = re.compile(
+    r"Operation validation failed: |[0-9]+ validation errors? for |Invalid timestamp|Timestamp |No bank_id "
+    r"|unsupported Unicode escape"
+)
+_INVALID: Final = "INVALID_PARAMS"
 # In bytes; real ones have about 60.
 _LONGEST_INFO: Final = 4096
 
@@ -99,7 +107,12 @@ class Link:
                 repeatable=tool != self.toolset.writes,
                 mirrored=schema.mirrored(given),
             )
-            return self.toolset.answer(tool, message.result, self.endpoint.clean)
+            try:
+                return self.toolset.answer(tool, message.result, self.endpoint.clean)
+            except ToolError as error:
+                if tool == self.toolset.writes and not _is_before_writing(error):
+                    error.outcome = "unknown"
+                raise
 
     def check_bank(self, deadline: Deadline) -> None:
         """Raise `NotFoundError` unless the bank exists.
@@ -176,3 +189,8 @@ def _found(wanted: Toolset, missing: Collection[str], tools: Collection[str]) ->
     if len(missing) == len(wanted.tools):
         return f"is an MCP server, but no Hindsight: it has none of {', '.join(missing)}; check the server URL"
     return f"{lacks}; {wanted.client} needs all of {wanted.generation}"
+
+
+def _is_before_writing(error: ToolError) -> bool:
+    """Tell whether a tool said no before it wrote anything."""
+    return isinstance(error, NotFoundError) or error.code == _INVALID or _UNFIT.match(error.message) is not None

@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from hindsight_bank import fork
 from hindsight_bank.deadline import Deadline
@@ -173,26 +173,32 @@ def _is_address(host: str) -> bool:
 
 def _looked_up(name: str, exchange: Exchange) -> list[str]:
     """Return the addresses of a name, or raise `OSError`; a late look-up is left behind, since nothing can end one."""
-    ended: list[list[str] | OSError] = []
+    ended: list[list[str] | Exception] = []
 
     def look_up() -> None:
         try:
             found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-        except OSError as error:
-            ended.append(error)
         except UnicodeError as error:  # a label of more than 63 letters
             ended.append(OSError(str(error)))
+        except Exception as error:  # noqa: BLE001 - raised by the thread that asked: a double of the network's, say
+            ended.append(error)
         else:
-            ended.append(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+            ended.append(list(dict.fromkeys(_written(entry[4]) for entry in found)))
 
-    thread = threading.Thread(target=look_up, daemon=True)
     try:
+        thread = threading.Thread(target=look_up, daemon=True)
         thread.start()
     except RuntimeError:  # there are no more threads, for one at the end of the interpreter
         look_up()
     else:
         thread.join(exchange.left())
     result = ended[0] if ended else TimeoutError("the name was not found in time")
-    if isinstance(result, OSError):
+    if isinstance(result, Exception):
         raise result
     return result
+
+
+def _written(address: tuple[Any, ...]) -> str:
+    """Return an address as text, with the scope without which a link-local one leads nowhere (RFC 4007, 11)."""
+    host, _, *rest = address
+    return f"{host}%{rest[1]}" if len(rest) > 1 and rest[1] else str(host)

@@ -25,14 +25,15 @@ from hindsight_bank.errors import (
     StatusError,
     UnauthorizedError,
 )
-from hindsight_bank.session import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from hindsight_bank.session import UNSUPPORTED_VERSION
 
 # The statuses of a path that nothing is served at, and of one that takes no POST.
 NO_ENDPOINT: Final = (404, 405)
 _TOO_LARGE: Final = 413
-# By these a server refuses a request unread (JSON-RPC 2.0, 5.1; MCP 2026-07-28, Versioning). Any other may come from
-# what ran, or from a relay that lost sight of it: SDKs say -32000 of a closed connection, and -32001 of a timeout.
-_UNREAD: Final = (-32700, -32600, -32601, -32602, HEADER_MISMATCH, MISSING_CAPABILITY)
+# By these a server refuses a request unread (JSON-RPC 2.0, 5.1). Any other may come from what ran, or from a relay that
+# lost sight of it: SDKs say -32000 of a closed connection, and -32001 of a timeout. MCP's own come with a 4xx.
+_UNREAD: Final = (-32700, -32600, -32601, -32602)
+_SEE_OTHER: Final = 303
 _INTERNAL_ERROR: Final = -32603
 _TITLE: Final = re.compile(r"<title[^>]{0,99}>([^<]*)", re.IGNORECASE)
 
@@ -70,6 +71,7 @@ class Refusal:
                 f"HTTP {status}: the server redirects to {self._target(censor)}, not followed: give the address that it"
                 " redirects to, or have a login page or proxy before it let these requests pass",
                 status=status,
+                outcome="unknown" if status == _SEE_OTHER else "refused",  # which leads to what came of a POST
             )
         if status in NO_ENDPOINT:
             return StatusError(
@@ -109,13 +111,13 @@ class Refusal:
 def rpc_error(error: jsonrpc.Error, censor: Censor, *, refused: bool = False) -> BankError:
     """Return the error for a JSON-RPC error; its code tells whether the request may have run, if nothing else did."""
     said = censor.clean(error.message)
+    outcome: Outcome = "refused" if refused or error.code in _UNREAD else "unknown"
     if error.code == UNSUPPORTED_VERSION:
-        return IncompatibleServer(f"the server speaks no protocol revision of ours: {said}")
+        return IncompatibleServer(f"the server speaks no protocol revision of ours: {said}", outcome=outcome)
     try:
         data = censor.veil(error.data)
     except RecursionError:
         data = None
-    outcome: Outcome = "refused" if refused or error.code in _UNREAD else "unknown"
     return RPCError(said, code=error.code, data=data, outcome=outcome)
 
 

@@ -1,7 +1,7 @@
 """An answer's body: bytes in, the JSON text of each message out, whether it came as JSON or as an event stream."""
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
@@ -24,6 +24,14 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 # What is read of a refusal's body, enough for any sentence, and the seconds that it may take: the status says most.
 _REFUSAL_BYTES: Final = 16_384
 _REFUSAL_SECONDS: Final = 2.0
+
+
+# What may be quoted of headers; anything else might be a secret that is echoed.
+_CODINGS: Final = ("gzip", "x-gzip", "deflate", "br", "zstd", "compress")
+_TYPES: Final = (
+    *("text/plain", "text/xml", "application/xml", "application/octet-stream", "application/x-ndjson"),
+    *("application/problem+json", "application/jsonl", "application/json-seq", "text/json"),
+)
 
 
 class Reply:
@@ -58,9 +66,9 @@ class Reply:
 
     def messages(self) -> Iterator[bytes]:
         """Yield the JSON text of each message of a successful answer; drain the answer to its end."""
-        encoding = self.headers.get("content-encoding", "identity")
-        if encoding.strip().lower() != "identity":
-            raise ProtocolError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
+        coding = self.headers.get("content-encoding", "identity").strip().lower()
+        if coding != "identity":
+            raise ProtocolError(f"the answer is compressed{_named(coding, _CODINGS)}, which was not asked for")
         media_type = self._media_type()
         if media_type == JSON:
             yield _utf8(_joined(self._counted()), "answer")
@@ -68,7 +76,7 @@ class Reply:
             # An event without data primes a resumable stream; other event types are not ours.
             yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
         else:
-            found = "a web page" if media_type == "text/html" else repr(media_type[:60])
+            found = "a web page" if media_type == "text/html" else f"something else{_named(media_type, _TYPES)}"
             raise ProtocolError(
                 f"the answer is {found}, not JSON or an event stream: this is no MCP endpoint; check the server URL,"
                 " and whether a login page or a proxy stands before the server"
@@ -145,6 +153,10 @@ class Reply:
                     " raise the bound in Python: Bank(..., max_response_bytes=...)"
                 )
             yield chunk
+
+
+def _named(value: str, known: Sequence[str]) -> str:
+    return f" ({value})" if value in known else ""
 
 
 class _Pieces:

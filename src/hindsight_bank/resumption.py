@@ -21,7 +21,7 @@ _LEAST_RETRY: Final = 100
 _MOST_RETRY: Final = 10**8
 # Streams asked for: in a row that bring nothing new, and in all, since a server may promise and close for ever.
 _MOST_FRUITLESS: Final = 2
-_MOST_STREAMS: Final = 20
+_MOST_STREAMS: Final = 1000
 _LONGEST_ID: Final = 1000
 
 
