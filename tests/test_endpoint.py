@@ -112,7 +112,10 @@ def test_an_error_of_another_number_is_not_ours(kind: str, serve: Serve, open_en
     ("code", "outcome"),
     [
         *((code, "refused") for code in (-32700, -32600, -32601, -32602)),
-        *((code, "unknown") for code in (-32603, -32020, -32021, -32000, -32001, -32019, -32042, -32002, -32099, -1, 0, 500)),
+        *(
+            (code, "unknown")
+            for code in (-32603, -32020, -32021, -32000, -32001, -32019, -32042, -32002, -32099, -1, 0, 500)
+        ),
     ],
 )
 def test_an_error_with_our_id_is_raised(
