@@ -95,7 +95,9 @@ def test_the_documented_exit_code_is_the_one_given(kind: type[BankError]) -> Non
         for code, names in re.findall(r"^ +(\d+)  .*?  +((?:\w+Error|\w+Server)\b.*)$", cli.__doc__ or "", re.MULTILINE)
         for name in names.split()
     }
-    code, _ = endings.ending(kind("message"))
+    error = kind("message")
+    error.outcome = "unknown"
+    code, _ = endings.ending(error)
     inherited = next((documented[base.__name__] for base in kind.__mro__ if base.__name__ in documented), 1)
     assert code == inherited
     assert (code == 1) == (kind in (BankError, ClosedError))
@@ -133,6 +135,22 @@ def test_an_error_is_one_line_on_standard_error(
 def test_advice_is_given_once_and_where_it_helps(error: BankError, sentence: str) -> None:
     """Ours: a sentence that says what to do, or what was wrong in the call, gets no second one."""
     assert endings.ending(error)[1] == sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "writes", "code", "says"),
+    [
+        (hindsight_bank.AnswerLostError("cut", outcome="not_sent"), True, 5, "cut; nothing was sent"),
+        (hindsight_bank.AnswerLostError("cut"), True, 6, "cut; look before you repeat it: it may have run"),
+        (hindsight_bank.StatusError("HTTP 503", status=503, outcome="unknown"), True, 7, "HTTP 503; look before you"),
+        (hindsight_bank.StatusError("HTTP 503", status=503, outcome="unknown"), False, 7, "HTTP 503; is this a Hind"),
+        (hindsight_bank.StatusError("HTTP 400", status=400, outcome="refused"), True, 7, "HTTP 400; is this a Hind"),
+    ],
+)
+def test_whether_it_may_have_run_is_told(error: BankError, writes: bool, code: int, says: str) -> None:
+    """Ours: a person who repeats a retain must know."""
+    ended, sentence = endings.ending(error, writes=writes)
+    assert (ended, sentence[: len(says)]) == (code, says)
 
 
 def test_debug_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]) -> None:

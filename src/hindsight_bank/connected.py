@@ -45,7 +45,7 @@ class Connected:
             UnreachableError: There is no server.
             UnauthorizedError: The server wants a key, or another one.
             IncompatibleServer: The server lacks a tool, or is of another generation; the message names its class.
-            NotFoundError: The bank does not exist, and `allow_new_bank` was not given.
+            NotFoundError: The bank does not exist, and `allow_new_bank` was not given (`Bank` only).
         """
         self._connection.open(self._deadline("connect", timeout))
         return self

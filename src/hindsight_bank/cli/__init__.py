@@ -58,16 +58,16 @@ def _run(args: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return endings.PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        return _failed(error, debug=args.debug)
+        return _failed(error, args)
     return endings.OK if code is None else cast("int", code)
 
 
-def _failed(error: Exception, *, debug: bool) -> int:
+def _failed(error: Exception, args: Namespace) -> int:
     """Say in one line what went wrong and what to do, and return the exit code."""
-    if debug:
+    if args.debug:
         import traceback  # noqa: PLC0415 - rarely needed
 
         traceback.print_exception(error)
-    code, sentence = endings.ending(error)
+    code, sentence = endings.ending(error, writes=args.command == "retain")
     sys.stderr.write(one_line(f"hindsight-bank: {sentence}") + "\n")
     return code

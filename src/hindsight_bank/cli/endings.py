@@ -9,6 +9,7 @@ KEY_VARIABLE: Final = "HINDSIGHT_API_KEY"
 
 OK: Final = 0
 USAGE: Final = 2
+NOT_REACHED: Final = 5
 UNKNOWN: Final = 6
 SOME_FAILED: Final = 10
 INTERRUPTED: Final = 130
@@ -16,6 +17,7 @@ PIPE_CLOSED: Final = 141
 
 _REPORT: Final = "please report it, with what --debug shows"
 _LOG: Final = "the server's log tells more"
+_LOOK: Final = "look before you repeat it: it may have run"
 
 # Statuses whose own sentence says what to do: redirects, where no MCP endpoint is, and a request too large.
 _TOLD: Final = (*range(300, 400), 404, 405, 413)
@@ -27,9 +29,9 @@ _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.CredentialsError, 3, ""),
     (errors.UnauthorizedError, 3, "set HINDSIGHT_API_KEY, or store the key with hindsight-bank login"),
     (errors.NotFoundError, 4, ""),
-    (errors.UnreachableError, 5, "check the URL, and that the server is running"),
-    (errors.BackingOffError, 5, "wait a moment and try again"),
-    (errors.AnswerLostError, UNKNOWN, "look before you repeat it: it may have run"),
+    (errors.UnreachableError, NOT_REACHED, "check the URL, and that the server is running"),
+    (errors.BackingOffError, NOT_REACHED, "wait a moment and try again"),
+    (errors.AnswerLostError, UNKNOWN, _LOOK),
     (errors.DeadlineError, UNKNOWN, f"is the server busy? {_LOG}"),
     (errors.StatusError, 7, f"is this a Hindsight server? if so, {_LOG}"),
     (errors.RPCError, 7, _LOG),
@@ -43,9 +45,19 @@ _ENDINGS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
 )
 
 
-def ending(error: Exception) -> tuple[int, str]:
-    """Return the exit code for an error, and a sentence that says what went wrong and what to do about it."""
+def ending(error: Exception, *, writes: bool = False) -> tuple[int, str]:
+    """Return the exit code for an error, and a sentence that says what went wrong and what to do about it.
+
+    Args:
+        error: What ended the command.
+        writes: Whether the command is one that must not be repeated blindly.
+    """
     code, advice = next((code, advice) for kind, code, advice in _ENDINGS if isinstance(error, kind))
+    outcome = error.outcome if isinstance(error, errors.BankError) else None
+    if code == UNKNOWN and outcome == "not_sent":
+        code, advice = NOT_REACHED, "nothing was sent"
+    if writes and code > UNKNOWN and outcome == "unknown":
+        return code, f"{str(error).removesuffix('.')}; {_LOOK}"
     what = str(error) or type(error).__name__
     if isinstance(error, errors.UnauthorizedError) and KEY_VARIABLE in os.environ:
         what, advice = f"HTTP {error.status}: the server refused the key in {KEY_VARIABLE}", "set another, or unset it"
