@@ -75,7 +75,8 @@ class Message(msgspec.Struct, Generic[R]):
 
 
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
-_STRING_OR_MARK: Final = re.compile(_STRING + rb"|[,\[{]", re.DOTALL)
+# A string, and in the group what of it begins with a mark.
+_MARKED: Final = re.compile(rb'"(?:[^"\\,\[{]++|\\.)*+(?:"|([,\[{](?:[^"\\]++|\\.)*+)")', re.DOTALL)
 _WEIGHTS: Final = {b",": 1, b"[": _BRACKET, b"{": _BRACKET}
 _STRING_OR_NUMBER: Final = re.compile(_STRING + rb"|(-?[0-9][-+.0-9eE]*+)", re.DOTALL)
 # Without any of it, no number is beyond a double; in texts it means nothing.
@@ -127,13 +128,15 @@ def check_weight(text: bytes) -> None:
     """Refuse JSON that would be many times its size in memory, since it is made of all but empty values."""
     if len(text) <= _LIGHT:
         return
-    most = len(text) // _LEAST_BYTES
-    if sum(weight * _count(text, mark) for mark, weight in _WEIGHTS.items()) <= most:
+    excess = sum(weight * _count(text, mark) for mark, weight in _WEIGHTS.items()) - len(text) // _LEAST_BYTES
+    if excess <= 0:
         return
-    for found in _STRING_OR_MARK.finditer(text):
-        most -= _WEIGHTS.get(found[0], 0)
-        if most < 0:
-            raise ProtocolError("the answer is made of more and smaller values than any answer of Hindsight's")
+    for found in _MARKED.finditer(text):
+        if said := found[1]:  # which is text, and weighs nothing
+            excess -= said.count(b",") + _BRACKET * (said.count(b"[") + said.count(b"{"))
+            if excess <= 0:
+                return
+    raise ProtocolError("the answer is made of more and smaller values than any answer of Hindsight's")
 
 
 def _count(text: bytes, mark: bytes) -> int:
