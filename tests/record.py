@@ -151,9 +151,10 @@ def record_pages(server: str, url: str) -> None:
 
 
 def prepare(url: str, *, new: bool) -> list[str]:
-    """Make the bank "alice" what a page finds, and return the ids of its memories."""
-    settle(url)
-    rest("DELETE", url, "alice")
+    """Make the bank "alice" what a page finds, and "bob" none, and return the ids of alice's memories."""
+    for bank_id in ("alice", "bob"):
+        settle(url, bank_id)
+        rest("DELETE", url, bank_id)
     if new:
         return []
     rest("PUT", url, "alice")
@@ -177,11 +178,11 @@ def record_page(url: str, page: Path, known: list[str]) -> None:
     sys.stdout.write(f"{size:7} {page.relative_to(examples.ROOT)}\n")
 
 
-def settle(url: str) -> None:
-    """Wait until the server is done with the bank "alice": what it stores later would make the next one's memories."""
+def settle(url: str, bank_id: str) -> None:
+    """Wait until the server is done with a bank: what it stores later would make the next one's memories."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        latest = rest("GET", url, "alice/operations").get("operations", [])
+        latest = rest("GET", url, f"{bank_id}/operations").get("operations", [])
         if all(operation["status"] == "completed" for operation in latest):
             return
         time.sleep(0.25)

@@ -65,21 +65,25 @@ def test_connecting_to_what_is_no_bank_keeps_nothing(start_bank: Start, run: Run
         assert (ran.code, ran.err.count("\n"), config.exists()) == (code, 1, False)
 
 
-def test_a_bank_that_is_missing_may_be_connected_on_purpose(start_bank: Start, run: Run) -> None:
+def test_a_bank_that_is_missing_may_be_connected_on_purpose(start_bank: Start, run: Run, tmp_path: Path) -> None:
     """Ours: connecting never makes a bank; the first retain does, where one says so."""
     server = start_bank(get_bank=MISSING)
     connected = run("connect", server.url, "alice", "--new-bank")
     assert connected.code == 0
-    assert "not there yet; hindsight-bank retain --new-bank makes it" in connected.out
+    assert "bank    alice: not there yet " in connected.out
+    assert connected.out.endswith('Now have the first retain make the bank:\nhindsight-bank retain --new-bank "…"\n')
     assert json.loads(run("connect", server.url, "alice", "--new-bank", "--json").out)["exists"] is False
     for command in (["status"], ["retain", "x"], ["recall", "x"], ["memories"], ["memories", "--all"]):
         refused = run(*command)
         assert refused.code == 4
         assert refused.err == (
-            f"hindsight-bank: no bank alice on {server.url}: Bank 'alice' not found; check its name, or let the first"
-            " retain make it: hindsight-bank connect and hindsight-bank retain take --new-bank\n"
+            f"hindsight-bank: no bank alice on {server.url}: Bank 'alice' not found; check its name, or have the first"
+            ' retain make it: hindsight-bank retain --new-bank "…" (connect takes --new-bank too)\n'
         )
     assert run("retain", "x", "--new-bank").code == 0
+    elsewhere = str(tmp_path / "a binding.json")
+    connected = run("connect", server.url, "alice", "--new-bank", "-b", elsewhere)
+    assert connected.out.endswith(f"hindsight-bank retain --new-bank --binding '{elsewhere}' \"…\"\n")
 
 
 def test_connecting_elsewhere_says_what_it_replaces(start_bank: Start, run: Run) -> None:

@@ -1,5 +1,6 @@
 """The commands `connect`, `status` and `disconnect`."""
 
+import shlex
 import sys
 from argparse import Namespace
 from contextlib import suppress
@@ -34,6 +35,10 @@ def connect(args: Namespace) -> None:
     _show(screen, found)
     if before is not None and before != binding:
         screen.say(f"It replaces {before.bank_id} on {before.server_url}.")
+    if not found["exists"]:
+        screen.say("Now have the first retain make the bank:")
+        where = ["--binding", args.binding] if args.binding else []
+        screen.note(f'{shlex.join(["hindsight-bank", "retain", "--new-bank", *where])} "…"', "bold")
 
 
 def status(args: Namespace) -> None:
@@ -85,7 +90,7 @@ def _show(screen: Screen, found: dict[str, Any]) -> None:
     exists = found["exists"]
     pairs = [
         ("server", found["server_url"]),
-        ("bank", found["bank_id"] + ("" if exists else ": not there yet; hindsight-bank retain --new-bank makes it")),
+        ("bank", found["bank_id"] + ("" if exists else ": not there yet")),
         ("memories", str(found.get("memories", ""))),
         ("key", {"none": "none: the server wants none"}.get(found["key"], f"from the {found['key']}")),
         ("answers", found.get("server", "")),

@@ -75,8 +75,8 @@ def _called(bank: Bank, call: Callable[[Bank], R]) -> R:
         bank.close()
         if isinstance(error, NotFoundError) and error.what == "bank":
             raise NotFoundError(
-                f"no bank {bank.bank_id} on {bank.server_url}: {error.message}; check its name, or let the first retain"
-                " make it: hindsight-bank connect and hindsight-bank retain take --new-bank",
+                f"no bank {bank.bank_id} on {bank.server_url}: {error.message}; check its name, or have the first"
+                ' retain make it: hindsight-bank retain --new-bank "…" (connect takes --new-bank too)',
                 what="bank",
             ) from error
         raise
