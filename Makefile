@@ -5,10 +5,16 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 DOCUMENTED := .venv/documented
 
-.PHONY: demo test check live versions kill fuzz conformance bench record docs codegen format build clean
+.PHONY: demo start stop test check live versions kill fuzz conformance bench record docs codegen format build clean
 
 demo: $(INSTALLED)  ## show the main job on a real server, started here on loopback
 	$(BIN)/python -m harness run -- sh -c '$(BIN)/hindsight-bank demo "$$HINDSIGHT_LIVE_URL" --bank "demo-$$(date +%s)"'
+
+start: $(INSTALLED)  ## a real server that stays, at http://localhost:8888
+	$(BIN)/python -m harness start --port 8888
+
+stop: $(INSTALLED)  ## end it
+	$(BIN)/python -m harness stop
 
 test: check  ## everything that needs no server
 	$(BIN)/pytest --cov --cov-report=term
