@@ -14,6 +14,7 @@ from attrs import evolve
 from conftest import OpenBank, Serve
 from rich.cells import cell_len
 from test_answers import FACT, read, structured
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 from wire_server import MEMORY, PATIENCE, Hindsight
@@ -54,6 +55,9 @@ ITEM: MemoryItem = read(
         "list_memories", items=[FACT | {"context": "", "date": "", "entities": "", "tags": [], "proof_count": 1}]
     ),
 ).items[0]
+
+# What textual calls the keys that are no letters.
+NAMED = {"/": "slash", "?": "question_mark", "#": "number_sign", "\r": "enter"}
 
 Script = Callable[["Pages", Pilot[None]], Awaitable[None]]
 
@@ -134,6 +138,12 @@ async def sees(pilot: Pilot[None], text: str) -> None:
 def screen(app: Any) -> str:
     """Return what the terminal shows."""
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def burst(app: Pages, keys: str) -> None:
+    """Press keys faster than any of them is looked at."""
+    for key in keys:
+        app.post_message(Key(NAMED.get(key, key), key))
 
 
 async def write(pilot: Pilot[None], text: str) -> None:
@@ -220,6 +230,26 @@ def test_recall_answers_while_the_question_is_being_typed() -> None:
         await sees(pilot, "answer to who")
         await pilot.press("down", "t")
         await until(pilot, lambda: shelf.last("recall") == {"query": "who", "types": ["world"]})
+
+    browse(shelf, script)
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "typed"), [("/quit", "#text", "quit"), ("?jr#", "#text", "jr#"), ("#tr?", "#tags", "tr?")]
+)
+def test_keys_that_come_in_one_burst_go_where_the_first_sends_them(keys: str, field: str, typed: str) -> None:
+    """Ours: a paste and a slow line bring several keys at once."""
+    shelf = Shelf()
+
+    async def script(app: Pages, pilot: Pilot[None]) -> None:
+        await sees(pilot, "memory 3")
+        burst(app, keys)
+        await until(pilot, lambda: app.query_one(field, Input).value == typed)
+        burst(app, "\rt")
+        await until(pilot, lambda: "'world'" in str(shelf.calls))
+        await sees(pilot, "alice · ")
+        assert isinstance(app.focused, Listing)
+        assert app.query_one(field, Input).value == typed
 
     browse(shelf, script)
 

@@ -33,9 +33,11 @@ class Pages(App[None]):
     AUTO_FOCUS = None  # the list has it: what was pressed before anything is shown must not go into a field
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012 - as textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "write(False)", "Filter", key_display="/"),
-        Binding("question_mark", "write(True)", "Recall", key_display="?"),
-        Binding("number_sign", "tag", "Tags", key_display="#"),
+        # Those with priority move the keyboard before the next key is looked at: a burst of keys ends where it should.
+        Binding("slash", "write(False)", "Filter", key_display="/", priority=True),
+        Binding("question_mark", "write(True)", "Recall", key_display="?", priority=True),
+        Binding("number_sign", "tag", "Tags", key_display="#", priority=True),
+        Binding("escape,down,enter", "leave", "To the list", key_display="Esc", priority=True),
         Binding("t", "turn", "Type"),
         Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", show=False, priority=True),
@@ -76,7 +78,7 @@ class Pages(App[None]):
 
     def on_mount(self) -> None:
         """Begin with the whole list."""
-        self.query_one(Listing).focus()
+        self.set_focus(self.query_one(Listing))
         self.action_reload()
 
     def _say(self, sentence: str, *, failed: bool = False) -> None:
@@ -91,7 +93,9 @@ class Pages(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - textual's
         """Offer only what the keyboard can do now."""
         if isinstance(self.focused, Input):
-            return action == "quit"
+            return action in ("quit", "leave")
+        if action == "leave":
+            return False
         return action != "clear" or self._question != Question()
 
     # -- the list ------------------------------------------------------------------------------------------------------
@@ -192,7 +196,7 @@ class Pages(App[None]):
             self.query_one(Preview).show(self._past[0])
             self._past.clear()
         self.query_one("#desk").remove_class("reading")
-        self.query_one(Listing).focus()
+        self.set_focus(self.query_one(Listing))
 
     def on_listing_chosen(self) -> None:
         """Read the memory that was clicked."""
@@ -204,19 +208,20 @@ class Pages(App[None]):
         """List or search for something else."""
         self._begin(event.question)
 
-    def on_bar_left(self) -> None:
-        """Give the keyboard to the list."""
+    def action_leave(self) -> None:
+        """Give the keyboard to the list, and ask without waiting."""
+        self.query_one(Bar).settle()
         self._leave()
 
     def action_write(self, recall: bool) -> None:  # noqa: FBT001 - as bindings name it
         """Have words typed, or a question."""
         self._leave()
-        self.query_one(Bar).write(recall=recall)
+        self.set_focus(self.query_one(Bar).write(recall=recall))
 
     def action_tag(self) -> None:
         """Have tags typed."""
         self._leave()
-        self.query_one(Bar).tag()
+        self.set_focus(self.query_one("#tags", Input))
 
     def action_turn(self) -> None:
         """List the next type."""

@@ -1,11 +1,10 @@
 """The bar above the list: what is asked for, as it is being typed."""
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Click
 from textual.message import Message
@@ -39,7 +38,6 @@ class Question:
 class Bar(Horizontal):
     """The fields of the question."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,down", "leave", "To the list")]
     DEFAULT_CSS = """
     Bar { height: 1; background: $panel; }
     Bar Static { width: auto; padding: 0 1; }
@@ -54,9 +52,6 @@ class Bar(Horizontal):
             super().__init__()
             self.question = question
 
-    class Left(Message):
-        """The keyboard is given back to the list."""
-
     def __init__(self) -> None:
         super().__init__()
         self.question = Question()
@@ -69,14 +64,10 @@ class Bar(Horizontal):
         yield Input(placeholder="tags", compact=True, id="tags", max_length=500)
         yield Static("any type", id="type", markup=False)
 
-    def write(self, *, recall: bool) -> None:
-        """Have words typed, or a question for recall."""
-        self._turn_to(recall=recall).focus()
+    def write(self, *, recall: bool) -> Input:
+        """Ask for words, or by a question for recall, and return the field for them."""
         self.ask(evolve(self.question, recall=recall))
-
-    def tag(self) -> None:
-        """Have tags typed."""
-        self.query_one("#tags", Input).focus()
+        return self._turn_to(recall=recall)
 
     def turn(self) -> None:
         """Ask for the next type."""
@@ -107,23 +98,15 @@ class Bar(Horizontal):
         """Wait for a pause in the typing."""
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self.set_timer(_PAUSE, self._typed)
+        self._pause = self.set_timer(_PAUSE, self.settle)
 
-    def _typed(self) -> None:
+    def settle(self) -> None:
+        """Be content with what is typed."""
         text = self.query_one("#text", Input).value.strip()
         tags = tuple(self.query_one("#tags", Input).value.replace(",", " ").split())
         self.ask(evolve(self.question, text=text, tags=tags))
-
-    def on_input_submitted(self, _: Input.Submitted) -> None:
-        """Be content with what is typed."""
-        self.action_leave()
 
     @on(Click, "#type")
     def clicked(self) -> None:
         """Ask for the next type."""
         self.turn()
-
-    def action_leave(self) -> None:
-        """Give the keyboard back to the list, and ask without waiting."""
-        self._typed()
-        self.post_message(self.Left())

@@ -73,7 +73,7 @@ class Preview(Vertical):
     def enter(self) -> None:
         """Give the keyboard to the ways, or to the text if there are none."""
         listed = self.query_one(OptionList)
-        (listed if self._ways else self.query_one(VerticalScroll)).focus()
+        self.screen.set_focus(listed if self._ways else self.query_one(VerticalScroll))
         listed.highlighted = listed.highlighted or (0 if self._ways else None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
