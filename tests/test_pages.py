@@ -335,6 +335,21 @@ def test_the_memory_under_the_cursor_is_previewed_with_all_that_is_known_of_it()
     browse(shelf, script)
 
 
+def test_where_nothing_is_found_nothing_is_previewed() -> None:
+    """Ours: what is no longer listed is no answer to what was asked."""
+    shelf = Shelf(1)
+
+    async def script(app: Pages, pilot: Pilot[None]) -> None:
+        await sees(pilot, "all of memory 0")
+        shelf.total = 0
+        await pilot.press("t")
+        await sees(pilot, "nothing found")
+        await until(pilot, lambda: "memory 0" not in screen(app))
+        assert app.query_one(Preview).memory is None
+
+    browse(shelf, script)
+
+
 def test_a_long_text_is_read_to_its_end_while_the_keyboard_is_with_the_ways() -> None:
     """Ours: space and b turn its pages."""
     shelf = Shelf(text="word " * 200 + "end.")

@@ -63,7 +63,7 @@ class Pages(App[None]):
         self._question = Question()
         self._window: Window[Row] = Window()
         self._stuck = False
-        self._previewed = ""
+        self._previewed: str | None = None  # an id, or "" for none
         self._past: list[Some] = []
         self._rest: Timer | None = None
 
@@ -110,7 +110,7 @@ class Pages(App[None]):
 
     def _show(self, cursor: int, window: Window[Row]) -> None:
         self._window = window
-        self._previewed = ""
+        self._previewed = None
         self.query_one(Listing).show(window, cursor)
 
     def _more(self, offset: int, page: "MemoryPage") -> None:
