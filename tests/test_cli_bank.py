@@ -86,6 +86,16 @@ def test_a_bank_that_is_missing_may_be_connected_on_purpose(start_bank: Start, r
     assert connected.out.endswith(f"hindsight-bank retain --new-bank --binding '{elsewhere}' \"…\"\n")
 
 
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_a_spinner_is_for_a_terminal_only(
+    variable: str, start_bank: Start, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours, docs/cli.md; force-color.org: FORCE_COLOR asks for colour, and for nothing that moves."""
+    bound(start_bank())
+    monkeypatch.setenv(variable, "1")
+    assert run("recall", "tea").err == ""
+
+
 def test_connecting_elsewhere_says_what_it_replaces(start_bank: Start, run: Run) -> None:
     """Ours: one binding, one bank."""
     bound(start_bank(), "bob")

@@ -157,7 +157,8 @@ class Screen:
             yield
 
     def _live(self, *columns: ProgressColumn) -> Progress:
-        return Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
+        shown = self._console.is_terminal and self._console.file.isatty()  # FORCE_COLOR makes a file a "terminal"
+        return Progress(*columns, console=self._console, transient=True, disable=not shown)
 
 
 @frozen
