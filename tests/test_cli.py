@@ -253,6 +253,20 @@ def test_an_unknown_option_is_answered_with_the_usage_of_its_command(capsys: pyt
     assert "unrecognized arguments: --types world" in err
 
 
+def test_options_that_stand_before_their_command_are_told_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: where an option stands is easily got wrong."""
+    with pytest.raises(SystemExit):
+        main(["--json", "recall", "x"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --json: options stand after recall\n")
+
+
+@pytest.mark.parametrize("args", [["--debug", "demo", "http://x y"], ["demo", "--debug", "http://x y"]])
+def test_debug_may_stand_before_the_command_too(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: it is the one option that every command takes."""
+    assert main(args) == endings.USAGE
+    assert "Traceback" in capsys.readouterr().err
+
+
 def test_help_tells_the_exit_codes_and_imports_nothing_heavy() -> None:
     """Ours: --help is answered at once."""
     code = """if 1:

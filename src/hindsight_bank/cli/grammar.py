@@ -10,14 +10,18 @@ from hindsight_bank.version import __version__
 
 _TAGS_MATCH = ("any", "all", "any_strict", "all_strict", "exact")
 _BUDGETS = ("low", "mid", "high")
+_DEBUG = "after an error, show where it came from"
 
 
 def parsed(argv: Sequence[str] | None, epilog: str = "") -> argparse.Namespace:
     """Return what the arguments say, or end the process as argparse does, with the usage."""
     parser = grammar(epilog)
+    argv = sys.argv[1:] if argv is None else argv
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
+        early = args.command and unknown[0] in argv[: argv.index(args.command)]
+        place = f": options stand after {args.command}" if early else ""
+        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}{place}")
     if args.command is None:
         parser.print_help(sys.stderr)
         raise SystemExit(endings.USAGE)
@@ -35,6 +39,7 @@ def grammar(epilog: str = "") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--debug", action="store_true", help=_DEBUG)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _connecting(commands)
     _keys(commands)
@@ -59,7 +64,7 @@ def _command(commands: Any, room: str, name: str, told: str, *groups: str, **mor
         shared.add_argument("--timeout", metavar="SECONDS", type=float, help="for the whole call (60, reflect 330)")
     if "json" in groups:
         shared.add_argument("--json", action="store_true", help="print JSON, for programs")
-    shared.add_argument("--debug", action="store_true", help="after an error, show where it came from")
+    shared.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=_DEBUG)  # or stands before
     return command
 
 
