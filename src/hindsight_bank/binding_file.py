@@ -31,7 +31,7 @@ def load(path: str | os.PathLike[str] | None) -> tuple[Path, dict[str, str]]:
     try:
         return file, _values(file, private_file.read(file))
     except FileNotFoundError:
-        raise _missing(path, file) from None
+        raise _missing(path, file, _way(file)) from None
 
 
 def save(path: str | os.PathLike[str] | None, values: dict[str, str]) -> Path:
@@ -47,7 +47,7 @@ def remove(path: str | os.PathLike[str] | None) -> Path:
     """Remove a binding and return the file it was in."""
     file = location(path)
     if not file.exists():
-        raise _missing(path, file)
+        raise _missing(path, file, "nothing to remove")
     if not _is_free(file):
         raise SettingsError(f"{file} holds no binding: it stays")
     private_file.remove(file)
@@ -89,7 +89,7 @@ def _is_free(file: Path) -> bool:
         return False
 
 
-def _missing(path: str | os.PathLike[str] | None, file: Path) -> SettingsError:
+def _missing(path: str | os.PathLike[str] | None, file: Path, advice: str) -> SettingsError:
     """Return what to say where there is no binding: what is in its place, if anything is."""
     meant = _meant(path)
     if meant != file:
@@ -97,7 +97,7 @@ def _missing(path: str | os.PathLike[str] | None, file: Path) -> SettingsError:
             _values(meant, private_file.read(meant, suspicious=False))
         except SettingsError as error:
             return error
-    return SettingsError(f"there is no binding at {file}: {_way(file)}")
+    return SettingsError(f"there is no binding at {file}: {advice}")
 
 
 def _values(file: Path, content: bytes) -> dict[str, str]:
