@@ -96,6 +96,15 @@ def test_a_spinner_is_for_a_terminal_only(
     assert run("recall", "tea").err == ""
 
 
+def test_a_long_path_is_whole(start_bank: Start, run: Run, tmp_path: Path) -> None:
+    """Ours: what is copied from the terminal, or read from a pipe, must lead there."""
+    server = start_bank()
+    file = str(tmp_path / "a folder" / ("long-" * 40) / "binding.json")
+    for command in (["connect", server.url, "alice"], ["status"], ["disconnect"]):
+        ran = run(*command, "--binding", file)
+        assert (ran.code, file in ran.out) == (0, True)
+
+
 def test_connecting_elsewhere_says_what_it_replaces(start_bank: Start, run: Run) -> None:
     """Ours: one binding, one bank."""
     bound(start_bank(), "bob")

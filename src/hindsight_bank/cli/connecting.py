@@ -48,8 +48,11 @@ def status(args: Namespace) -> None:
     found = {"binding": place, **_found(binding, args)}
     if args.json:
         output.document(found)
-    else:
-        _show(Screen(), found)
+        return
+    screen = Screen()
+    _show(screen, found)
+    if place is not None:
+        screen.note(f"kept in {place}")
 
 
 def disconnect(args: Namespace) -> None:
@@ -96,6 +99,5 @@ def _show(screen: Screen, found: dict[str, Any]) -> None:
         ("answers", found.get("server", "")),
         ("protocol", found.get("protocol", "")),
         ("round trip", f"{found['seconds'] * 1000:.0f} ms" if exists else ""),
-        ("binding", found.get("binding") or ""),
     ]
     screen.fields("status", [(name, value) for name, value in pairs if value])

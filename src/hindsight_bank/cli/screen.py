@@ -91,8 +91,8 @@ class Screen:
         self.verbatim(one_line(text), style)
 
     def done(self, text: str) -> None:
-        """Print what was done."""
-        self._console.print(Text.assemble(("✓ ", "bold green"), inert(text)))
+        """Print what was done, in one line as `note` does."""
+        self._console.print(Text.assemble(("✓ ", "bold green"), one_line(text)), soft_wrap=True)
 
     def code(self, source: str) -> None:
         """Print Python."""
@@ -202,7 +202,7 @@ def _grid(pairs: Sequence[tuple[str, str]], *, narrow: bool) -> RenderableType:
         )
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bright_black", no_wrap=True)
-    grid.add_column(ratio=1)
+    grid.add_column(ratio=1, overflow="fold")
     for name, value in pairs:
         grid.add_row(one_line(name), _coloured(value))
     return grid
