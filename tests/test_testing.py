@@ -529,6 +529,13 @@ def test_a_miss_is_told_once_with_what_differs_and_how_to_record_again(serve: Se
     )
     assert '"query": "What does Alice drink?"' in asked
     assert asked.endswith("record the conversation again from a server, with record_mode='all'")
+
+    def ask_more(bank: Bank) -> None:
+        bank.get_bank()
+        bank.recall("What does Alice drink?")
+
+    recorded = len(yaml.safe_load(path.read_text("utf-8"))["interactions"])
+    assert f"all {recorded} recorded requests were played; this is one more\n" in miss(ask_more)
     path.unlink()
     assert miss(Bank.get_bank) == (
         f"POST {URL}/mcp/alice/ tools/list was asked of {path}\n"

@@ -48,6 +48,8 @@ def _told(cassette: Cassette, request: Request) -> str:
         differs = "nothing like it was recorded"
     elif not similar[0][2]:
         differs = "it was recorded less often than it is made"
+    elif all(cassette.play_counts[index] for index in range(len(cassette))):
+        differs = f"all {len(cassette)} recorded requests were played; this is one more"
     else:
         recorded, _, faults = similar[0]
         said = "\n".join(f"{name}: {fault}" for name, fault in faults)
