@@ -253,6 +253,16 @@ def test_an_unknown_option_is_answered_with_the_usage_of_its_command(capsys: pyt
     assert "unrecognized arguments: --types world" in err
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "soon"])
+def test_a_timeout_that_is_none_is_told_in_the_words_of_a_shell(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours: math.inf is Python's."""
+    with pytest.raises(SystemExit) as caught:
+        main(["status", "--timeout", value])
+    assert caught.value.code == endings.USAGE
+    told = "argument --timeout: a number of seconds greater than 0; inf for no limit\n"
+    assert capsys.readouterr().err.endswith(told)
+
+
 def test_options_that_stand_before_their_command_are_told_their_place(capsys: pytest.CaptureFixture[str]) -> None:
     """Ours: where an option stands is easily got wrong."""
     with pytest.raises(SystemExit):

@@ -240,7 +240,6 @@ def test_json_is_one_document_of_plain_ascii(command: list[str], start_bank: Sta
         (["retain", " "], "retain: Expected text that is not blank @ $.content"),
         (["retain", "x", "--timestamp", "yesterday"], "retain: Expected an ISO 8601 time @ $.timestamp"),
         (["retain", "x", "--timestamp", "2026-03-02T10:00"], "retain: Expected a time with its UTC offset"),
-        (["status", "--timeout", "0"], "timeout is a number of seconds greater than 0"),
         (["status", "-b", ""], "the name of the binding's file is empty: give one, on the command line --binding FILE"),
         (
             ["status", "-b", "/dev/null/x"],

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from hindsight_bank.cli import endings
@@ -61,7 +62,7 @@ def _command(commands: Any, room: str, name: str, told: str, *groups: str, **mor
     if "file" in groups:
         shared.add_argument("-b", "--binding", metavar="FILE", help="the binding (default: in your config folder)")
     if "call" in groups:
-        shared.add_argument("--timeout", metavar="SECONDS", type=float, help="for the whole call (60, reflect 330)")
+        shared.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="for the whole call (60, reflect 330)")
     if "json" in groups:
         shared.add_argument("--json", action="store_true", help="print JSON, for programs")
     shared.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=_DEBUG)  # or stands before
@@ -176,6 +177,13 @@ def _tags(command: argparse.ArgumentParser, told: str, *, match: bool = True) ->
         command.add_argument(
             "--tags-match", choices=_TAGS_MATCH, help="how tags combine; 'any' and 'all' include untagged ones"
         )
+
+
+def _seconds(value: str) -> float:
+    with suppress(ValueError):
+        if (seconds := float(value)) > 0:
+            return seconds
+    raise argparse.ArgumentTypeError("a number of seconds greater than 0; inf for no limit")
 
 
 # -- what argparse lets through ----------------------------------------------------------------------------------------
