@@ -398,6 +398,19 @@ def test_ctrl_c_ends_a_run_with_its_summary_and_the_next_goes_on(start_bank: Sta
     assert texts(server) == ["one", "two", "two", "three"]
 
 
+def test_ctrl_c_before_the_first_line_says_that_nothing_was_sent(start_bank: Start, notes: Path) -> None:
+    """POSIX shells: 130 is 128 and SIGINT."""
+    server = bound(start_bank(Hindsight("modern", {"get_bank": lambda _: [Move.HANG]})))
+    command = [*COMMAND, "retain", "--file", str(notes)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
+        wait(lambda: "get_bank" in server.log)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert err == b"interrupted: nothing was sent; run it again to go on\n"
+    assert not Path(f"{notes}.report").exists()
+
+
 @pytest.mark.parametrize(
     "content",
     [

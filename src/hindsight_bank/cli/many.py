@@ -5,7 +5,7 @@ import math
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from hindsight_bank import (
     ArgumentsError,
@@ -20,7 +20,7 @@ from hindsight_bank import (
 from hindsight_bank.cli import endings, output
 from hindsight_bank.cli.opening import chosen, opened
 from hindsight_bank.cli.report import Report
-from hindsight_bank.cli.screen import Screen
+from hindsight_bank.cli.screen import Bar, Screen
 
 _KEYS: Final = frozenset(
     ("content", "context", "timestamp", "tags", "metadata", "document_id", "strategy", "update_mode")
@@ -49,29 +49,38 @@ def retain_file(args: Namespace) -> int:
     place = Path(args.report or f"{path}.report")
     binding = chosen(args)
     screen = Screen(stderr=True)
+    told = "nothing was sent"
     with path.open("rb") as file:
         total = sum(1 for line in file if line.strip())
         file.seek(0)
-        with (
-            opened(binding, timeout=args.timeout, new_bank=args.new_bank) as bank,
-            Report.opened(place, binding) as report,
-            screen.progress("lines", total) as bar,
-        ):
-            run = Run(bank, report, screen, repeat_unknown=args.repeat_unknown)
-            try:
-                for number, line in enumerate(file, start=1):
-                    if line.strip():
-                        run.take(number, line.strip())
-                    bar.reach(run.taken)
-                    if run.stopped:
-                        break
-            except KeyboardInterrupt:
-                screen.note(f"interrupted: {_told(run, total)}; report: {place}; run it again to go on")
-                raise
+        try:
+            with (
+                opened(binding, timeout=args.timeout, new_bank=args.new_bank) as bank,
+                Report.opened(place, binding) as report,
+                screen.progress("lines", total) as bar,
+            ):
+                run = Run(bank, report, screen, repeat_unknown=args.repeat_unknown)
+                try:
+                    _take_all(run, file, bar)
+                finally:
+                    told = f"{_told(run, total)}; report: {place}"
+        except KeyboardInterrupt:
+            screen.note(f"interrupted: {told}; run it again to go on")
+            raise
     _summary(args, run, total, place)
     if run.stopped:
         raise run.stopped
     return run.ending()
+
+
+def _take_all(run: "Run", file: BinaryIO, bar: Bar) -> None:
+    """Take each line that is not blank, until the last or one that ends the run."""
+    for number, line in enumerate(file, start=1):
+        if line.strip():
+            run.take(number, line.strip())
+        bar.reach(run.taken)
+        if run.stopped:
+            break
 
 
 class Run:
