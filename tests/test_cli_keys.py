@@ -1,5 +1,6 @@
 """The key at the command line: read unseen, tried, stored, sent only where it is wanted, never told."""
 
+import getpass
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from keyring.backends import fail, null
 from wire_server import Hindsight, WireServer
 
 from hindsight_bank import store_key, stored_key
+from hindsight_bank.cli import main
 
 Start = Callable[..., WireServer]
 WAYS = "set HINDSIGHT_API_KEY"
@@ -150,6 +152,7 @@ def test_a_key_in_the_environment_works_without_any_key_store(
         (b"s3same\xff", "contains control or non-ASCII characters"),
         (b"", "no key came through the pipe"),
         (b"\n", "no key came through the pipe"),
+        (b" \n", "no key came through the pipe"),
     ],
 )
 def test_what_cannot_be_a_key_is_refused_by_a_sentence_without_it(
@@ -161,6 +164,18 @@ def test_what_cannot_be_a_key_is_refused_by_a_sentence_without_it(
     assert fault in ran.err
     assert "s3sam" not in ran.err
     assert all("authorization" not in request.headers for request in server.requests)
+
+
+@pytest.mark.parametrize("typed", ["", " "])
+def test_an_empty_line_is_no_key(
+    typed: str, server: WireServer, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours: who only presses Enter has changed their mind."""
+    del config
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(getpass, "getpass", lambda _: typed)
+    assert main(["login", server.url, "alice"]) == 3
+    assert capsys.readouterr().err == "hindsight-bank: no key was typed: nothing was stored\n"
 
 
 @pytest.mark.parametrize("key", ["", "a\nb", " s3same"])

@@ -57,7 +57,7 @@ def read_key(binding: Binding) -> str:
     """Read a key from the terminal without echo, or from a pipe: a line, whose end is no part of it."""
     if not sys.stdin.isatty():
         key = sys.stdin.buffer.read(_LONGEST).decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
-        if not key:
+        if not key.strip():
             raise CredentialsError(
                 f"no key came through the pipe: pipe one in, run this in a terminal, or set {KEY_VARIABLE} instead",
                 source="standard input",
@@ -66,11 +66,14 @@ def read_key(binding: Binding) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
-            return getpass.getpass(f"API key of {binding.server_url} (not shown): ")
+            key = getpass.getpass(f"API key of {binding.server_url} (not shown): ")
         except (getpass.GetPassWarning, EOFError):
             raise CredentialsError(
                 f"the key could not be read unseen here: pipe it in, or set {KEY_VARIABLE} instead", source="terminal"
             ) from None
+    if not key.strip():
+        raise CredentialsError("no key was typed: nothing was stored", source="terminal")
+    return key
 
 
 def _named(args: Namespace) -> Binding:
