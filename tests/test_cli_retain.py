@@ -412,24 +412,26 @@ def test_ctrl_c_before_the_first_line_says_that_nothing_was_sent(start_bank: Sta
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "what"),
     [
-        b"something else\n",
-        b"no end",
-        b"{}\n",
-        b"[1]\n",
-        b'{"format": 1, "server_url": "https://h", "bank_id": "bob"}\n',
+        (b"something else\n", "is no report"),
+        (b"no end", "is no report"),
+        (b"{}\n", "is no report"),
+        (b"[1]\n", "is no report"),
+        (b'{"format": 2, "server_url": "https://h", "bank_id": "bob"}\n', "is no report"),
+        (b'{"format": 1, "server_url": "https://h", "bank_id": "bob"}\n', "is the report of another bank"),
+        (b'{"format": 1, "server_url": "https://h", "bank_id": "bob"}\n{}\n', "is no report"),
     ],
 )
 def test_what_is_no_report_of_this_bank_is_kept_and_nothing_is_sent(
-    content: bytes, start_bank: Start, run: Run, notes: Path
+    content: bytes, what: str, start_bank: Start, run: Run, notes: Path
 ) -> None:
     """Ours: accepted there is not accepted here."""
     server = bound(start_bank())
     Path(f"{notes}.report").write_bytes(content)
     ran = run("retain", "--file", str(notes))
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "is no report, or one of another bank: name another with --report FILE" in ran.err
+    assert f"report {what}: name another with --report FILE" in ran.err
     assert Path(f"{notes}.report").read_bytes() == content
     assert texts(server) == []
     assert run("retain", "--file", str(notes), "--report", f"{notes}.other").code == 0

@@ -70,14 +70,16 @@ def _resumed(path: Path, file: BinaryIO, head: dict[str, Any]) -> dict[str, tupl
     """Return the last outcome of each line and where it stands, and leave the file after its last whole line."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]
-    fault = SettingsError(f"{path} is no report, or one of another bank: name another with --report FILE")
     try:
         found = [json.loads(line) for line in whole.splitlines()]
         done = {entry["name"]: (entry["outcome"], place) for place, entry in enumerate(found[1:])}
-    except (ValueError, KeyError, TypeError):
-        raise fault from None
-    if content and found[:1] != [head]:
-        raise fault
+        begun = found[0] if content else head
+        alike = begun.keys() == head.keys() and begun["format"] == _FORMAT
+    except (ValueError, LookupError, TypeError, AttributeError):
+        alike = False
+    if not alike or begun != head:
+        what = "is the report of another bank" if alike else "is no report"
+        raise SettingsError(f"{path} {what}: name another with --report FILE")
     file.seek(len(whole))
     file.truncate()
     return done
