@@ -235,9 +235,19 @@ def test_many_sources_are_cut_and_counted() -> None:
 def test_a_part_stands_under_its_path() -> None:
     """Ours: a table says how its value is reached."""
     health = Health(bank=planted("get_bank"), seconds=0.25, server="hindsight 1.1.0", protocol="2026-07-28")
+    assert "<p>" not in health._repr_html_()
     cells = Page(health._repr_html_()).cells
     assert cells[cells.index("bank.disposition.empathy") + 1] == "3"
     assert cells[cells.index("seconds") + 1] == "0.25"
+
+
+@pytest.mark.parametrize(
+    ("date", "shown"), [("2025-03-02T10:00:00.050000+00:00", "2025-03-02 10:00:00+00:00"), ("soon", "soon")]
+)
+def test_every_time_looks_the_same(date: str, shown: str) -> None:
+    """Hindsight 0.4.14 to 1.1.0: the date of a memory is text, with microseconds; its other times are times."""
+    cells = Page(read("get_memory", structured("get_memory", date=date))._repr_html_()).cells
+    assert cells[cells.index("date") + 1] == shown
 
 
 def test_the_core_loads_neither_the_tables_nor_rich() -> None:

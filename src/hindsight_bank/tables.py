@@ -52,7 +52,9 @@ def sheet(result: Any) -> Sheet:
     for name in ("results", "items"):
         if hasattr(result, name):
             return _many(name, getattr(result, name), _beside(result))
-    rows = [(name, _cut(inert(_said(value)), _TEXT)) for name, value in _flat(result)]
+    rows = [
+        (name, _cut(inert(_said(_moment(value) if name == "date" else value)), _TEXT)) for name, value in _flat(result)
+    ]
     return Sheet((type(result).__name__, "value"), rows)
 
 
@@ -61,7 +63,8 @@ def html(table: Sheet) -> str:
     heads = "".join(f'<th style="text-align:left">{escape(head)}</th>' for head in table.heads)
     rows = "".join(f"<tr>{''.join(map(_html_cell, table.heads, row))}</tr>" for row in table.rows)
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-    return f"{_FRAME}{body}<p>{escape(table.note)}</p></div>"
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    return f"{_FRAME}{body}{note}</div>"
 
 
 def _html_cell(head: str, text: str) -> str:
@@ -174,6 +177,14 @@ def _said(value: Any) -> str:
         case datetime():
             return value.isoformat(" ", "seconds")
     return _plain(value)
+
+
+def _moment(date: str) -> datetime | str:
+    """Read the one time that comes as text, because it is empty where there is none."""
+    try:
+        return datetime.fromisoformat(date)
+    except ValueError:
+        return date
 
 
 def _line(part: Any) -> str:
