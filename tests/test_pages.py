@@ -368,6 +368,19 @@ def test_a_long_text_is_read_to_its_end_while_the_keyboard_is_with_the_ways() ->
     browse(shelf, script, (40, 20))
 
 
+def test_a_narrow_terminal_still_says_how_to_quit() -> None:
+    """Ours: the one thing that nobody should have to look for."""
+
+    async def script(_: Pages, pilot: Pilot[None]) -> None:
+        await sees(pilot, "memory 3")
+        await sees(pilot, "q Quit")
+        await pilot.press("enter")
+        await sees(pilot, "all of memory 0")
+        await sees(pilot, "q Quit")
+
+    browse(Shelf(), script, size=(40, 20))
+
+
 @pytest.mark.parametrize(("presses", "asked"), [(1, {"q": "Alice, Bob"}), (2, {"tags": ("tea",)})])
 def test_an_entity_and_a_tag_lead_to_all_that_have_it(presses: int, asked: dict[str, Any]) -> None:
     """Ours: they fill in the filter."""

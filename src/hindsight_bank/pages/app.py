@@ -33,17 +33,19 @@ class Pages(App[None]):
     AUTO_FOCUS = None  # the list has it: what was pressed before anything is shown must not go into a field
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012 - as textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit"),  # first, where a narrow footer shows it
         # Those with priority move the keyboard before the next key is looked at: a burst of keys ends where it should.
         Binding("slash", "write(False)", "Filter", key_display="/", priority=True),
         Binding("question_mark", "write(True)", "Recall", key_display="?", priority=True),
         Binding("number_sign", "tag", "Tags", key_display="#", priority=True),
-        Binding("escape,down,enter", "leave", "To the list", key_display="Esc", priority=True),
         Binding("t", "turn", "Type"),
-        Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("enter", "read", "Read"),
         Binding("escape", "clear", "Clear"),
         Binding("r", "reload", "Reload"),
+        Binding("escape", "leave", "To the list", priority=True),
+        Binding("enter", "leave", show=False, priority=True),
+        Binding("down", "leave", key_display="↓", show=False, priority=True),
     ]
     CSS = """
     Listing { width: 1fr; }
