@@ -31,7 +31,7 @@ def connect(args: Namespace) -> None:
         output.document({"binding": str(place), **found})
         return
     screen = Screen()
-    screen.done(f"connected; kept in {place}")
+    screen.done(f"connected; kept in {place}", whole=True)
     _show(screen, found)
     if before is not None and before != binding:
         screen.say(f"It replaces {before.bank_id} on {before.server_url}.")
@@ -65,7 +65,7 @@ def disconnect(args: Namespace) -> None:
         output.document({"removed": str(place)})
         return
     screen = Screen()
-    screen.done(f"disconnected: {place} is removed")
+    screen.done(f"disconnected: {place} is removed", whole=True)
     if binding:
         screen.say("If the key store holds a key for it, that stays. To remove it:")
         screen.note(f"hindsight-bank logout {binding.server_url} {binding.bank_id}", "bold")

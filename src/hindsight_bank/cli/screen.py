@@ -90,9 +90,9 @@ class Screen:
         """Print one line, however long: a path or a command in it can be copied."""
         self.verbatim(one_line(text), style)
 
-    def done(self, text: str) -> None:
-        """Print what was done, in one line as `note` does."""
-        self._console.print(Text.assemble(("✓ ", "bold green"), one_line(text)), soft_wrap=True)
+    def done(self, text: str, *, whole: bool = False) -> None:
+        """Print what was done; if `whole`, in one line as `note` does."""
+        self._console.print(Text.assemble(("✓ ", "bold green"), one_line(text)), soft_wrap=whole)
 
     def code(self, source: str) -> None:
         """Print Python."""
