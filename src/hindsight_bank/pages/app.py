@@ -121,9 +121,9 @@ class Pages(App[None]):
 
     def on_listing_moved(self) -> None:
         """Fetch what is in view and not here, and preview what is under the cursor."""
-        listing = self.query_one(Listing)
-        if self._stuck:
+        if self._stuck or not self.query(Preview):  # as it closes, a last answer may find nothing to be shown in
             return
+        listing = self.query_one(Listing)
         if self._window.total is not None:
             self._say(
                 f"{self._bank.bank_id} · {min(listing.cursor + 1, self._window.total):,} of {self._window.total:,}"
