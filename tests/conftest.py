@@ -1,5 +1,6 @@
 """What the tests of the wire share: servers that end, and clients that are closed."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -15,6 +16,9 @@ from hindsight_bank.session import Client
 from hindsight_bank.transport import Limits, Transport
 
 __all__ = ["config", "run", "start_bank"]
+
+# A shell has what it starts in its background ignore SIGINT, which children inherit, and Python leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Serve = Callable[..., WireServer]
 OpenTransport = Callable[..., Transport]
