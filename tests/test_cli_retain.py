@@ -398,8 +398,9 @@ def test_ctrl_c_ends_a_run_with_its_summary_and_the_next_goes_on(start_bank: Sta
     assert texts(server) == ["one", "two", "two", "three"]
 
 
-def test_ctrl_c_before_the_first_line_says_that_nothing_was_sent(start_bank: Start, notes: Path) -> None:
+def test_ctrl_c_before_the_first_line_says_that_nothing_was_sent(start_bank: Start, config: Path, notes: Path) -> None:
     """POSIX shells: 130 is 128 and SIGINT."""
+    del config
     server = bound(start_bank(Hindsight("modern", {"get_bank": lambda _: [Move.HANG]})))
     command = [*COMMAND, "retain", "--file", str(notes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
