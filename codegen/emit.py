@@ -11,6 +11,7 @@ from codegen.read import SchemaError
 
 PACKAGE = "hindsight_bank._generated"
 SHOWN = "hindsight_bank.shown"
+LAYOUT = "hindsight_bank.layout"
 WIDTH = 120
 GENERATED = "Generated; do not edit. `python -m codegen` makes this file"
 
@@ -18,14 +19,13 @@ GENERATED = "Generated; do not edit. `python -m codegen` makes this file"
 STATUS = "status"
 
 STANDARD = {"typing": ("Annotated", "Any", "Literal", "Required", "TypedDict")}
-LIBRARIES = {"attrs": ("field", "frozen"), "msgspec": ("Meta", "Raw", "Struct")}
+LIBRARIES = {"msgspec": ("Meta", "Raw", "Struct"), "msgspec.structs": ("force_setattr",)}
 
 READING = f'''"""How some JSON values read in Python.
 
 {GENERATED}.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -39,12 +39,6 @@ if TYPE_CHECKING:
     OrEmpty = Annotated[T, "null reads as empty"]
 else:
     OrEmpty = T | None
-
-
-def setter(owner: type, name: str) -> Callable[[object, object], None]:
-    """Return what sets a frozen attribute at half the cost of object.__setattr__, since it runs for every fact."""
-    slot_setter: Callable[[object, object], None] = owner.__dict__[name].__set__
-    return slot_setter
 '''
 
 OLDER = f'''"""The types of the tools of an older generation, `{{name}}`.
@@ -67,7 +61,7 @@ def files(modules: tuple[Module, ...]) -> dict[str, str]:
 def _twins(modules: tuple[Module, ...]) -> frozenset[str]:
     """Name the classes that have a twin for the wire.
 
-    msgspec renames no fields of attrs classes, and what a `status` says of a failure is no part of the answer.
+    attrs knows of no other names on the wire, and what a `status` says of a failure is no part of the answer.
     """
     classes = [made for module in modules for made in module.classes]
     found = {made.name for made in classes if any(field.name != field.wire for field in made.fields)}
@@ -113,7 +107,7 @@ def _head(what: str, sources: dict[str, str]) -> str:
 def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
     """Yield the groups of imports that the code needs."""
     used = set(re.findall(r"[\w.]+", re.sub(r'""".*?"""|"[^"\n]*"', "", code, flags=re.DOTALL)))
-    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp", "setter"}, SHOWN: {"Shown"}}
+    ours = {f"{PACKAGE}.reading": {"OrEmpty", "Timestamp"}, LAYOUT: {"frozen"}, SHOWN: {"Shown"}}
     for name, home in homes.items():
         if home != module.name:
             ours.setdefault(f"{PACKAGE}.{home}", set()).add(name)
@@ -126,20 +120,18 @@ def _imports(code: str, module: Module, homes: dict[str, str]) -> Iterator[str]:
 
 def _class_and_twin(made: Class, tool: Tool | None, twins: frozenset[str]) -> Iterator[list[str]]:
     yield _class(made)
-    if setters := [f'{_setter(made, each)} = setter({made.name}, "{each.name}")' for each in made.fields if each.empty]:
-        yield setters
     if made.name in twins:
         yield _twin(made, twins, status=_has_status_aside(made, tool))
 
 
 def _class(made: Class) -> list[str]:
     return [
-        "@frozen(kw_only=True, repr=False)",
+        "@frozen(kw_only=True)",
         f"class {made.name}(Shown):",
         *_class_docstring(made),
         "",
-        *(f"    {each.name}: {attribute(each)}{_class_default(each)}" for each in made.fields),
-        *_empty_for_null(made, [field for field in made.fields if field.empty]),
+        *(f"    {each.name}: {attribute(each)}{_default(each)}" for each in made.fields),
+        *_empty_for_null([field for field in made.fields if field.empty]),
     ]
 
 
@@ -155,29 +147,17 @@ def _class_docstring(made: Class) -> Iterator[str]:
     yield '    """'
 
 
-def _class_default(field: Field) -> str:
-    if field.type == NONE:
-        return " = field(default=None, eq=False)"
-    if field.empty == "{}" and not field.required:
-        return " = field(factory=dict)"
-    return _default(field)
-
-
 def _default(field: Field) -> str:
     return "" if field.required else f" = {field.empty}"
 
 
-def _empty_for_null(made: Class, fields: list[Field]) -> Iterator[str]:
+def _empty_for_null(fields: list[Field]) -> Iterator[str]:
     if fields:
         yield ""
-        yield "    def __attrs_post_init__(self) -> None:"
+        yield "    def __post_init__(self) -> None:"
     for field in fields:
         yield f"        if self.{field.name} is None:"
-        yield f"            {_setter(made, field)}(self, {field.empty})"
-
-
-def _setter(made: Class, field: Field) -> str:
-    return f"_set_{made.name.lower()}_{field.name}"
+        yield f'            force_setattr(self, "{field.name}", {field.empty})'
 
 
 def _twin(made: Class, twins: frozenset[str], *, status: bool) -> list[str]:

@@ -278,7 +278,7 @@ def test_renamed_keys_in_shared_types_are_refused(checkout: Path) -> None:
 
 
 def test_a_key_that_is_no_identifier_is_renamed_by_a_twin(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours: msgspec renames no fields of attrs classes."""
+    """Ours: attrs knows of no other names on the wire."""
     banks = {"type": ["object", "null"], "additionalProperties": True, "default": {}, "description": "Banks."}
     disposition = {"properties": {"memory banks": banks, "a-b": {"type": "integer"}}, "required": ["a-b"]}
     edit(checkout, "tools/get_bank.json", lambda tool: tool["outputSchema"]["$defs"]["Disposition"].update(disposition))

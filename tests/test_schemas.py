@@ -21,6 +21,7 @@ import pytest
 
 from codegen.shape import fingerprint
 from hindsight_bank._generated import INPUT_SHA256, PUBLIC
+from hindsight_bank.shown import Shown
 
 CAPTURED = Path(__file__).parent / "captured"
 
@@ -46,7 +47,7 @@ def decode(tool: str, answer: Any) -> Any:
 
 def finished(built: Any) -> Any:
     """Return the public object, which a wire twin still has to build."""
-    return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]
+    return built if isinstance(built, Shown) else built.build()
 
 
 def types(tool: str) -> Any:

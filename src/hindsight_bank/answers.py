@@ -20,6 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from hindsight_bank import jsonrpc, validation
 from hindsight_bank.errors import AnswerError, BankError, IncompatibleServer, NotFoundError, ProtocolError, ToolError
 from hindsight_bank.jsonrpc import Message
+from hindsight_bank.shown import Shown
 from hindsight_bank.validation import problem, types_of
 
 T = TypeVar("T")
@@ -111,7 +112,7 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:
     built: Any = result.structuredContent
     if built is UNSET or built is None:
         built = _from_text(tool, text_of(result.content), clean)
-    return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
+    return built if isinstance(built, Shown) else built.build()  # a twin
 
 
 def conform(value: Any, schema: Mapping[str, Any]) -> None:

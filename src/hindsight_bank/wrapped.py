@@ -13,6 +13,7 @@ from msgspec import Raw
 from hindsight_bank import answers, jsonrpc
 from hindsight_bank.answers import AnyResult, Clean
 from hindsight_bank.errors import ProtocolError
+from hindsight_bank.shown import Shown
 
 
 class _Wrapping(msgspec.Struct):
@@ -42,7 +43,7 @@ def answer(tool: str, kind: Any, result: Raw, clean: Clean) -> Any:
     built = _built(tool, kind, outer, clean)
     if getattr(built, "success", True) is False:
         raise answers.tool_error(tool, built.message, None, clean)
-    return built.build() if isinstance(built, msgspec.Struct) else built  # type: ignore[attr-defined]  # a twin
+    return built if isinstance(built, Shown) else built.build()  # a twin
 
 
 def _structured(tool: str, told: AnyResult) -> bytes:

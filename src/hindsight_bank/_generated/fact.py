@@ -5,13 +5,14 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
-from attrs import frozen
+from msgspec.structs import force_setattr
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Scores(Shown):
     """How well a fact matched a recall, stage by stage. Comparable within one answer only.
 
@@ -28,7 +29,7 @@ class Scores(Shown):
     keyword: float | None
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Fact(Shown):
     """A memory as recall finds it and reflect cites it.
 
@@ -69,18 +70,12 @@ class Fact(Shown):
     source_fact_ids: OrEmpty[tuple[str, ...]]
     scores: Scores | None = None
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.entities is None:
-            _set_fact_entities(self, ())
+            force_setattr(self, "entities", ())
         if self.metadata is None:
-            _set_fact_metadata(self, {})
+            force_setattr(self, "metadata", {})
         if self.tags is None:
-            _set_fact_tags(self, ())
+            force_setattr(self, "tags", ())
         if self.source_fact_ids is None:
-            _set_fact_source_fact_ids(self, ())
-
-
-_set_fact_entities = setter(Fact, "entities")
-_set_fact_metadata = setter(Fact, "metadata")
-_set_fact_tags = setter(Fact, "tags")
-_set_fact_source_fact_ids = setter(Fact, "source_fact_ids")
+            force_setattr(self, "source_fact_ids", ())

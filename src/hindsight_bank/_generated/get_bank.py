@@ -7,13 +7,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import TypedDict
 
-from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Disposition(Shown):
     """Three traits that colour a bank's reflections, each from 1 to 5.
 
@@ -28,7 +28,7 @@ class Disposition(Shown):
     empathy: int
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class BankProfile(Shown):
     """What the bank is and how it thinks.
 
@@ -43,7 +43,7 @@ class BankProfile(Shown):
     name: str
     disposition: Disposition
     mission: str
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _BankProfile(Struct, frozen=True, kw_only=True):

@@ -7,14 +7,15 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Any, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Raw, Struct
+from msgspec.structs import force_setattr
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class SourceMemory(Shown):
     """A memory that an observation was built from, in short.
 
@@ -35,7 +36,7 @@ class SourceMemory(Shown):
     mentioned_at: Timestamp | None
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Memory(Shown):
     """A memory as get_memory fetches it, with all that the server knows of it.
 
@@ -91,23 +92,17 @@ class Memory(Shown):
     history: tuple[Any, ...] | None = None
     source_memory_ids: OrEmpty[tuple[str, ...]] = ()
     source_memories: OrEmpty[tuple[SourceMemory, ...]] = ()
-    error: None = field(default=None, eq=False)
+    error: None = None
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.entities is None:
-            _set_memory_entities(self, ())
+            force_setattr(self, "entities", ())
         if self.tags is None:
-            _set_memory_tags(self, ())
+            force_setattr(self, "tags", ())
         if self.source_memory_ids is None:
-            _set_memory_source_memory_ids(self, ())
+            force_setattr(self, "source_memory_ids", ())
         if self.source_memories is None:
-            _set_memory_source_memories(self, ())
-
-
-_set_memory_entities = setter(Memory, "entities")
-_set_memory_tags = setter(Memory, "tags")
-_set_memory_source_memory_ids = setter(Memory, "source_memory_ids")
-_set_memory_source_memories = setter(Memory, "source_memories")
+            force_setattr(self, "source_memories", ())
 
 
 class _Memory(Struct, frozen=True, kw_only=True):

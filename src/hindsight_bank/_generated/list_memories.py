@@ -7,14 +7,15 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import force_setattr
 
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class MemoryItem(Shown):
     """A memory as list_memories lists it.
 
@@ -68,15 +69,12 @@ class MemoryItem(Shown):
     updated_at: Timestamp | None = None
     source_memory_ids: tuple[str, ...] | None = None
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.tags is None:
-            _set_memoryitem_tags(self, ())
+            force_setattr(self, "tags", ())
 
 
-_set_memoryitem_tags = setter(MemoryItem, "tags")
-
-
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class MemoryPage(Shown):
     """One page of the bank's memories.
 
@@ -91,7 +89,7 @@ class MemoryPage(Shown):
     total: int
     limit: int
     offset: int
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _MemoryPage(Struct, frozen=True, kw_only=True):

@@ -9,15 +9,16 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Any, Literal, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import force_setattr
 
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty, Timestamp, setter
+from hindsight_bank._generated.reading import OrEmpty, Timestamp
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Chunk(Shown):
     """A passage of a retained text.
 
@@ -32,7 +33,7 @@ class Chunk(Shown):
     truncated: bool
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class EntityObservation(Shown):
     """One conclusion about an entity.
 
@@ -45,7 +46,7 @@ class EntityObservation(Shown):
     mentioned_at: Timestamp | None
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Entity(Shown):
     """A person, place or thing that memories mention.
 
@@ -59,15 +60,12 @@ class Entity(Shown):
     canonical_name: str
     observations: OrEmpty[tuple[EntityObservation, ...]]
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.observations is None:
-            _set_entity_observations(self, ())
+            force_setattr(self, "observations", ())
 
 
-_set_entity_observations = setter(Entity, "observations")
-
-
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class RecallResult(Shown):
     """The memories that matched a recall.
 
@@ -87,7 +85,7 @@ class RecallResult(Shown):
     chunks: dict[str, Chunk] | None
     source_facts: dict[str, Fact] | None
     source_facts_truncated: bool | None = None
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _RecallResult(Struct, frozen=True, kw_only=True):

@@ -10,16 +10,17 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Any, Literal, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import force_setattr
 
 from hindsight_bank._generated.directive import Directive
 from hindsight_bank._generated.fact import Fact
-from hindsight_bank._generated.reading import OrEmpty, setter
+from hindsight_bank._generated.reading import OrEmpty
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class BasedOn(Shown):
     """What a reflection rests on, by kind.
 
@@ -40,27 +41,19 @@ class BasedOn(Shown):
     mental_models: OrEmpty[tuple[Fact, ...]] = ()
     directives: OrEmpty[tuple[Directive, ...]] = ()
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.world is None:
-            _set_basedon_world(self, ())
+            force_setattr(self, "world", ())
         if self.experience is None:
-            _set_basedon_experience(self, ())
+            force_setattr(self, "experience", ())
         if self.opinion is None:
-            _set_basedon_opinion(self, ())
+            force_setattr(self, "opinion", ())
         if self.observation is None:
-            _set_basedon_observation(self, ())
+            force_setattr(self, "observation", ())
         if self.mental_models is None:
-            _set_basedon_mental_models(self, ())
+            force_setattr(self, "mental_models", ())
         if self.directives is None:
-            _set_basedon_directives(self, ())
-
-
-_set_basedon_world = setter(BasedOn, "world")
-_set_basedon_experience = setter(BasedOn, "experience")
-_set_basedon_opinion = setter(BasedOn, "opinion")
-_set_basedon_observation = setter(BasedOn, "observation")
-_set_basedon_mental_models = setter(BasedOn, "mental_models")
-_set_basedon_directives = setter(BasedOn, "directives")
+            force_setattr(self, "directives", ())
 
 
 class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "mental-models"}):
@@ -84,7 +77,7 @@ class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "ment
         )
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Usage(Shown):
     """Tokens that a reflection consumed, all its language model calls together.
 
@@ -103,7 +96,7 @@ class Usage(Shown):
     thoughts_tokens: int | None = None
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class ToolCall(Shown):
     """One search or step of a reflection.
 
@@ -124,7 +117,7 @@ class ToolCall(Shown):
     iteration: int
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class LLMCall(Shown):
     """One call of the language model during a reflection.
 
@@ -137,7 +130,7 @@ class LLMCall(Shown):
     duration_ms: int
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class ReflectResult(Shown):
     """An answer that the bank reasoned out.
 
@@ -162,20 +155,15 @@ class ReflectResult(Shown):
     tool_trace: OrEmpty[tuple[ToolCall, ...]] = ()
     llm_trace: OrEmpty[tuple[LLMCall, ...]] = ()
     directives_applied: OrEmpty[tuple[Directive, ...]] = ()
-    error: None = field(default=None, eq=False)
+    error: None = None
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.tool_trace is None:
-            _set_reflectresult_tool_trace(self, ())
+            force_setattr(self, "tool_trace", ())
         if self.llm_trace is None:
-            _set_reflectresult_llm_trace(self, ())
+            force_setattr(self, "llm_trace", ())
         if self.directives_applied is None:
-            _set_reflectresult_directives_applied(self, ())
-
-
-_set_reflectresult_tool_trace = setter(ReflectResult, "tool_trace")
-_set_reflectresult_llm_trace = setter(ReflectResult, "llm_trace")
-_set_reflectresult_directives_applied = setter(ReflectResult, "directives_applied")
+            force_setattr(self, "directives_applied", ())
 
 
 class _ReflectResult(Struct, frozen=True, kw_only=True):

@@ -8,13 +8,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Literal, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class RetainReceipt(Shown):
     """The server's word that it has queued a text: accepted, not yet stored.
 
@@ -27,7 +27,7 @@ class RetainReceipt(Shown):
     status: Literal["accepted"]
     message: str
     operation_id: str | None = None
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 Answer = RetainReceipt

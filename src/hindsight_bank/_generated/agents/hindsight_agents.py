@@ -7,13 +7,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import TypedDict
 
-from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class Agent(Shown):
     """A memory bank.
 
@@ -24,7 +24,7 @@ class Agent(Shown):
     agent_id: str
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentList(Shown):
     """All memory banks of a server.
 
@@ -33,7 +33,7 @@ class AgentList(Shown):
     """
 
     memory_banks: tuple[Agent, ...]
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _AgentList(Struct, frozen=True, kw_only=True, rename={"memory_banks": "memory banks"}):

@@ -8,13 +8,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentFact(Shown):
     """A memory that was found.
 
@@ -29,7 +29,7 @@ class AgentFact(Shown):
     fact_type: str
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentSearchResult(Shown):
     """The memories that matched a search.
 
@@ -38,7 +38,7 @@ class AgentSearchResult(Shown):
     """
 
     results: tuple[AgentFact, ...]
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _AgentSearchResult(Struct, frozen=True, kw_only=True):

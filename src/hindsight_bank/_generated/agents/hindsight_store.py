@@ -8,13 +8,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentReceipt(Shown):
     """The word of the server that a memory is stored.
 
@@ -25,7 +25,7 @@ class AgentReceipt(Shown):
 
     success: bool
     message: str
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _AgentReceipt(Struct, frozen=True, kw_only=True):

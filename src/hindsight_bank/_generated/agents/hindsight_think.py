@@ -8,13 +8,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Any, Literal, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentGround(Shown):
     """A memory that an answer rests on.
 
@@ -27,7 +27,7 @@ class AgentGround(Shown):
     weight: float
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AgentThought(Shown):
     """An answer from memory.
 
@@ -40,7 +40,7 @@ class AgentThought(Shown):
     text: str
     based_on: tuple[AgentGround, ...]
     new_opinions: tuple[Any, ...]
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _AgentThought(Struct, frozen=True, kw_only=True):

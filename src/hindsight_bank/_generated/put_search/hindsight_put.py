@@ -8,13 +8,13 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Literal, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class PutReceipt(Shown):
     """The word of the server that a fact is stored.
 
@@ -23,7 +23,7 @@ class PutReceipt(Shown):
     """
 
     result: Literal["Fact stored successfully"]
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _PutReceipt(Struct, frozen=True, kw_only=True):

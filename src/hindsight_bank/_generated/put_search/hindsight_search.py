@@ -8,14 +8,14 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
 
 from typing import Annotated, Required, TypedDict
 
-from attrs import field, frozen
 from msgspec import Meta, Raw, Struct
 
 from hindsight_bank._generated.reading import Timestamp
+from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class PutSearchFact(Shown):
     """A fact that was found.
 
@@ -36,7 +36,7 @@ class PutSearchFact(Shown):
     document_id: str | None
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True)
 class PutSearchResult(Shown):
     """The facts that matched a search.
 
@@ -45,7 +45,7 @@ class PutSearchResult(Shown):
     """
 
     results: tuple[PutSearchFact, ...]
-    error: None = field(default=None, eq=False)
+    error: None = None
 
 
 class _PutSearchResult(Struct, frozen=True, kw_only=True):
