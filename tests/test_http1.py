@@ -47,6 +47,22 @@ def ours(pieces: Iterable[bytes]) -> Told | None:
     return Told(found.status, plain(found.headers), body, connection.reusable)
 
 
+@pytest.mark.parametrize(
+    ("answer", "coming"),
+    [
+        ([b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", b"defg", b"hi"], [6, 2, 0]),
+        ([b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab", b"cde\r\n1\r\nf\r\n0\r\n\r\n"], [3, 0, 0]),
+        ([b"HTTP/1.1 200 OK\r\n\r\nab", b"c"], [0, 0]),
+    ],
+    ids=["length", "chunks", "end"],
+)
+def test_what_is_known_to_come_is_told_with_each_piece(answer: list[bytes], coming: list[int]) -> None:
+    """RFC 9112, 6: of the body, or of its chunk."""
+    exchange = Exchange(Deadline("recall", 60), 10)
+    _, chunks = Connection(Pieces(answer)).answer(exchange)
+    assert [exchange.coming for _ in chunks] == coming
+
+
 def plain(fields: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return headers with lower-case names, but for those that frame, which h11 tidies up."""
     named = [(name.lower(), value) for name, value in fields]

@@ -206,6 +206,35 @@ def test_an_endless_answer_ends_at_the_bound(
     assert peak < 16 * BOUND
 
 
+@pytest.mark.parametrize("framing", ["content-length: %d\r\n\r\n", "transfer-encoding: chunked\r\n\r\n%x\r\n"])
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+def test_a_length_that_is_no_truth_takes_no_memory(
+    kind: str, framing: str, serve: Serve, open_transport: OpenTransport
+) -> None:
+    """Ours: room is made for what is said to come, and never for much more than came."""
+    head = f"HTTP/1.1 200 Told\r\ncontent-type: {kind}\r\n" + framing % 10**15
+    transport = open_transport(serve(lambda _: iter([head.encode() + b"data: x", Move.CLOSE])), response=BOUND)
+    tracemalloc.start()
+    with pytest.raises(AnswerLostError):
+        received(transport)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * BOUND
+
+
+def test_lines_of_one_large_chunk_take_no_more_room_than_others() -> None:
+    """Ours: each read begins a line, and the rest of the chunk, which is known to come, is for other lines."""
+    exchange = Exchange(deadline(), 10)
+    exchange.coming = 2**25
+    chunks = itertools.repeat((b"data: {}\n\n" * 6554)[:65_536], 16)
+    reply = Reply(200, {"content-type": EVENTS}, chunks, lambda: None, exchange=exchange, most_bytes=2**25)
+    tracemalloc.start()
+    assert sum(1 for _ in reply.messages()) > 16 * 6500
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
+
+
 @pytest.mark.parametrize("line", [b"data:\n", b"data: xy\n", b"data:" + b"x" * 60 + b"\r\n", b"data\r"])
 def test_an_event_of_very_many_lines_costs_what_its_bytes_do(line: bytes) -> None:
     """Ours: a line is no object of its own while the event is put together."""

@@ -3,62 +3,80 @@
 What is done here costs time and memory by the bytes that come, never by their pieces.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import Final
 
 from hindsight_bank.errors import DeadlineError
 
 Field = tuple[bytes, bytes]
+Coming = Callable[[], int]
+"""Tells how many bytes are known to come after what is here; 0 if nobody knows."""
 
-_PIECE: Final = 2**16
-_SMALL: Final = 2**10
+_GROWTH: Final = 8
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-class _Pieces:
-    """What comes in pieces, joined once; small ones at once, since a list of them takes many times their bytes."""
+class _Joined:
+    """Bytes that come in pieces, joined as they come.
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes | bytearray] = []
+    Growing may copy all that is here: there is room for what is known to come, but no more than for some times what is
+    here, since a chunk of many lines comes with each; or for twice that, if nothing is known.
+    """
 
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
+    def __init__(self, coming: Coming) -> None:
+        self._coming = coming
+        self._whole = BytesIO()
+        self._room = 0
 
     def add(self, piece: bytes) -> None:
-        last = self._pieces[-1] if self._pieces else None
-        if len(piece) >= _SMALL:
-            self._pieces.append(piece)
-        elif isinstance(last, bytearray) and len(last) < _PIECE:
-            last += piece
-        else:
-            self._pieces.append(bytearray(piece))
+        begun = self._whole.tell()
+        size = begun + len(piece)
+        if size > self._room:
+            self._room = size + (min(self._coming(), _GROWTH * size) or size)
+            self._whole.seek(self._room)
+            self._whole.write(b"\0")
+            self._whole.seek(begun)
+        self._whole.write(piece)
 
-    def joined(self) -> bytes:
-        return b"".join(self._pieces)
+    def whole(self) -> bytes:
+        self._whole.truncate()
+        return self._whole.getvalue()
+
+
+class _Line:
+    """A line whose end is still to come."""
+
+    def __init__(self, begun: bytes, coming: Coming) -> None:
+        self._name: bytes | None = None
+        self._joined = _Joined(coming)
+        if b":" in begun[:-1]:  # or a space might follow, which is no part of the value
+            self._name, begun = _field(begun)
+        self._joined.add(begun)
+
+    def add(self, piece: bytes) -> None:
+        self._joined.add(piece)
 
     def field(self) -> Field:
         """Return what `_field` does of the whole; a long value is not copied once more to go without its name."""
-        first, *rest = self._pieces
-        if b":" not in first[:-1]:
-            return _field(self.joined())
-        name, value = _field(bytes(first))
-        return name, b"".join((value, *rest))
+        value = self._joined.whole()
+        return _field(value) if self._name is None else (self._name, value)
 
 
-def joined(chunks: Iterator[bytes]) -> bytes:
-    """Return the whole; no piece outlives this, since a last one would pin the memory of all before it."""
-    pieces = _Pieces()
+def joined(chunks: Iterator[bytes], coming: Coming) -> bytes:
+    """Return the whole."""
+    whole = _Joined(coming)
     for chunk in chunks:
-        pieces.add(chunk)
-    return pieces.joined()
+        whole.add(chunk)
+    return whole.whole()
 
 
-def fields(chunks: Iterator[bytes]) -> Iterator[Field | None]:
+def fields(chunks: Iterator[bytes], coming: Coming) -> Iterator[Field | None]:
     """Yield the field that each line is, whether it ends in LF, CR or both; None for a blank one, which ends an event.
 
     A deadline that passes before the blank line of an event says that there was one: a server may have forgotten it.
     """
-    begun = _Pieces()  # of a line whose end is still to come
+    begun: _Line | None = None
     field: Field | None
     last: Field | None = None  # comments, which have no name, left aside
     after_return = False
@@ -70,14 +88,17 @@ def fields(chunks: Iterator[bytes]) -> Iterator[Field | None]:
             for end, after in _ends(chunk, start):
                 if begun:
                     begun.add(chunk[start:end])
-                    field, begun = begun.field(), _Pieces()
+                    field, begun = begun.field(), None
                 else:
                     field = None if end == start else _field(chunk[start:end])
                 last = field if field is None or field[0] else last
                 yield field
                 start = after
             if start < len(chunk):
-                begun.add(chunk[start:])
+                if begun:
+                    begun.add(chunk[start:])
+                else:
+                    begun = _Line(chunk[start:], coming)
     except DeadlineError as error:
         if begun or last:
             error.args = (f"{error.args[0]}, and the last event that came had no end",)

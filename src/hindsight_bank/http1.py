@@ -165,7 +165,7 @@ class Connection:
                 self._more(exchange)
             data = self._data[self._at : self._at + left]
             self._at += len(data)
-            left -= len(data)
+            exchange.coming = left = left - len(data)
             yield data
 
     def _size(self, exchange: Exchange) -> int:

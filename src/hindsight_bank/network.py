@@ -33,6 +33,7 @@ class Exchange:
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
+        coming: The bytes that the server says are still to come of the body, or of its chunk.
     """
 
     def __init__(self, deadline: Deadline, connect_limit: float, server: str = "the server") -> None:
@@ -43,6 +44,7 @@ class Exchange:
         self.fresh = False
         self.sent = False
         self.received = 0
+        self.coming = 0
         self._process = os.getpid()
 
     def forked(self) -> bool:

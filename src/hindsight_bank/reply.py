@@ -67,7 +67,7 @@ class Reply:
             raise ProtocolError(f"the answer is compressed{_named(coding, _CODINGS)}, which was not asked for")
         media_type = self._media_type()
         if media_type == JSON:
-            yield _utf8(joined(self._counted()), "answer")
+            yield _utf8(joined(self._counted(), self._coming), "answer")
         elif media_type == EVENTS:
             # An event without data primes a resumable stream; other event types are not ours.
             yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
@@ -85,7 +85,7 @@ class Reply:
         """
         data: bytes | bytearray | None = None
         kind, event_id = b"", b""
-        for field in fields(self._counted()):
+        for field in fields(self._counted(), self._coming):
             if field is None:
                 if event_id:
                     self.event_id = event_id.decode()
@@ -137,6 +137,10 @@ class Reply:
 
     def _media_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def _coming(self) -> int:
+        """Return how many bytes more are known to come, within the bound."""
+        return min(self.exchange.coming, self._most_bytes)
 
     def _counted(self) -> Iterator[bytes]:
         """Yield the body within its bound."""
