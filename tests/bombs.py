@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-from wire_server import EVENTS, JSON, Hindsight, Play, Request, Step, WireServer, http
+from wire_server import EVENTS, JSON, Hindsight, Play, Request, Step, WireServer, encoded, http, result
 
 MOST = int(os.environ.get("BOMB_BYTES", "4194304"))
 PIECE = 2**16
@@ -36,6 +36,23 @@ def envelope(request: Request, member: bytes, unit: bytes, after: bytes, most: i
     """Return a message with one member that is nothing but a unit again and again."""
     start = b'{"jsonrpc":"2.0","id":%d,%s' % (request.id, member)
     return filled(start, unit, after + b"}", most)
+
+
+def said_twice(request: Request) -> bytes:
+    """Return an answer that is no bomb: facts like real ones, as structured content and as text."""
+    fact: dict[str, object] = {"id": "959daf67-4474-4f04-ac2f-4e978e1f66c5", "text": "Alice prefers tea."}
+    fact |= dict.fromkeys(("entities", "occurred_start", "occurred_end", "source_fact_ids", "chunk_id"))
+    fact |= {
+        "fact_type": "world",
+        "context": "work",
+        "mentioned_at": "2025-03-02T10:00:00Z",
+        "document_id": "a",
+        "metadata": {},
+    }
+    facts = [fact | {"tags": ["user:alice"]}] * (MOST // 768)
+    found = {"results": facts, **dict.fromkeys(("trace", "entities", "chunks", "source_facts"))}
+    content = [{"type": "text", "text": encoded(found).decode()}]
+    return encoded(result(request, {"content": content, "structuredContent": found}))
 
 
 def stream(body: bytes) -> bytes:
@@ -72,6 +89,7 @@ RECALL: dict[str, Callable[[Request], Play]] = {
     "an error in band": lambda request: http(
         envelope(request, b'"result":{"structuredContent":{"error":[', LIGHT, b"0]}}")
     ),
+    "facts, said twice": lambda request: http(said_twice(request)),
     "one text": lambda request: http(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
     "one text, as an event": lambda request: stream(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
     "one text with an emoji": lambda request: http(

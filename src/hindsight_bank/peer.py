@@ -126,7 +126,8 @@ class Peer:
         stray = None
         resuming = [*self._base, *era.headers()] if isinstance(era, session.Session) and era.revision else None
         with Answer(self._transport, reply, resuming) as answer:
-            messages = jsonrpc.unbatched(answer.messages()) if era.revision == session.BATCHING else answer.messages()
+            texts = jsonrpc.unbatched(answer.messages()) if era.revision == session.BATCHING else answer.messages()
+            messages = session.said_once(texts)
             for text in messages:
                 message = decode(text)
                 if message.answers(request_id):
