@@ -18,7 +18,7 @@ GENERATED = "Generated; do not edit. `python -m codegen` makes this file"
 # Beside an answer, Hindsight's word for a failure; a property of the answer only where a schema says so.
 STATUS = "status"
 
-STANDARD = {"typing": ("Annotated", "Any", "Literal", "Required", "TypedDict")}
+STANDARD = {"typing": ("Annotated", "Any", "Literal", "Required", "TypedDict", "final")}
 LIBRARIES = {"msgspec": ("Meta", "Raw", "Struct"), "msgspec.structs": ("force_setattr",)}
 
 READING = f'''"""How some JSON values read in Python.
@@ -126,6 +126,7 @@ def _class_and_twin(made: Class, tool: Tool | None, twins: frozenset[str]) -> It
 
 def _class(made: Class) -> list[str]:
     return [
+        "@final",
         "@frozen(kw_only=True)",
         f"class {made.name}(Shown):",
         *_class_docstring(made),

@@ -1,6 +1,7 @@
-"""What results are: attrs classes by every public way of asking, whoever lays them out."""
+"""What results are: attrs classes to those who use them, whoever lays them out."""
 
 import copy
+import gc
 import inspect
 import json
 import pickle
@@ -8,9 +9,10 @@ from importlib import import_module
 from typing import Any
 
 import attrs
+import cattrs
 import pytest
 
-from hindsight_bank import Fact, RecallResult
+from hindsight_bank import Fact, RecallResult, RetainReceipt, to_dict
 from hindsight_bank._generated import PUBLIC
 from hindsight_bank._generated.fact import Scores
 from hindsight_bank.layout import frozen
@@ -81,6 +83,25 @@ def test_results_are_equal_by_value_and_cannot_be_changed() -> None:
         FACT.unknown = 1  # type: ignore[attr-defined]
     with pytest.raises(TypeError):
         Fact(id="1")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - {"Memory"}))  # a union of its is nothing for plain cattrs
+def test_cattrs_takes_each_class(name: str) -> None:
+    """cattrs, structuring attrs classes: a hook is found for each attribute's type."""
+    assert callable(cattrs.Converter().get_structure_hook(class_of(name)))
+
+
+def test_cattrs_reads_back_what_it_wrote() -> None:
+    """cattrs, un/structuring attrs classes."""
+    receipt = RetainReceipt(status="accepted", message="Memory storage initiated", operation_id=None)
+    assert cattrs.structure(to_dict(receipt), RetainReceipt) == receipt
+    assert cattrs.structure(cattrs.unstructure(FACT), Fact) == FACT
+
+
+def test_the_garbage_collector_has_nothing_to_do_with_results() -> None:
+    """Ours: an answer of ten megabytes would be walked through again and again while it is built."""
+    assert not gc.is_tracked(FACT)
+    assert not gc.is_tracked(FACT.scores)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])  # noqa: S301 - our own

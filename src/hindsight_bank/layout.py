@@ -1,12 +1,14 @@
 """The classes of results: attrs' to whoever uses them, msgspec's in memory, since it fills its own twice as fast.
 
-A type checker takes them for what `attrs.frozen` makes, and attrs for its own: what it tells of a class (`fields`,
-`asdict`, `evolve`) is made when somebody asks. No result leads back to itself: the garbage collector leaves them alone.
+A type checker takes them for what `attrs.frozen` makes; so do attrs' `fields`, `asdict` and `evolve`, and what builds
+on them, as cattrs does. The garbage collector leaves results alone, since nothing decoded leads back to itself: what
+is put into its own metadata is never freed, and no result can be referenced weakly.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 from msgspec import NODEFAULT, Struct
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from attrs import frozen
 else:
 
-    def frozen(*, kw_only: bool) -> Callable[[type], type]:
+    def frozen(*, kw_only: Literal[True]) -> Callable[[type], type]:
         """Make a class anew, as attrs does for its slots, with attributes where msgspec wants them."""
 
         def laid_out(plain: type) -> type:
@@ -42,11 +44,15 @@ _ATTRIBUTES: Final = _Attributes()
 
 @cache
 def _attributes(owner: Any) -> Any:
-    told = {each.name: attrs.field(default=_default(each), type=each.type, kw_only=True) for each in fields(owner)}
-    return attrs.fields(attrs.make_class(owner.__name__, told, frozen=True))
+    told = {each.name: attrs.field(default=_default(each), type=_type(each), kw_only=True) for each in fields(owner)}
+    return attrs.fields(attrs.make_class(owner.__name__, told))
 
 
 def _default(field: FieldInfo) -> Any:
     if field.default_factory is not NODEFAULT:
         return attrs.Factory(field.default_factory)
     return attrs.NOTHING if field.default is NODEFAULT else field.default
+
+
+def _type(field: FieldInfo) -> Any:
+    return None if field.type is NoneType else field.type  # as it is written

@@ -5,6 +5,8 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
+from typing import final
+
 from msgspec.structs import force_setattr
 
 from hindsight_bank._generated.reading import OrEmpty, Timestamp
@@ -12,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class Scores(Shown):
     """How well a fact matched a recall, stage by stage. Comparable within one answer only.
@@ -29,6 +32,7 @@ class Scores(Shown):
     keyword: float | None
 
 
+@final
 @frozen(kw_only=True)
 class Fact(Shown):
     """A memory as recall finds it and reflect cites it.

@@ -5,7 +5,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     tools/get_bank.json  sha256:a304384833234c885dd99db62ebcbcd7df64718ced512e0a358f8a762af35867
 """
 
-from typing import TypedDict
+from typing import TypedDict, final
 
 from msgspec import Raw, Struct
 
@@ -13,6 +13,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class Disposition(Shown):
     """Three traits that colour a bank's reflections, each from 1 to 5.
@@ -28,6 +29,7 @@ class Disposition(Shown):
     empathy: int
 
 
+@final
 @frozen(kw_only=True)
 class BankProfile(Shown):
     """What the bank is and how it thinks.

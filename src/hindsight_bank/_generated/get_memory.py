@@ -5,7 +5,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     tools/get_memory.json  sha256:b14746719ff244536615caa3c7b6a1dd2923f4b11728dd891811a376af251c7e
 """
 
-from typing import Any, Required, TypedDict
+from typing import Any, Required, TypedDict, final
 
 from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
@@ -15,6 +15,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class SourceMemory(Shown):
     """A memory that an observation was built from, in short.
@@ -36,6 +37,7 @@ class SourceMemory(Shown):
     mentioned_at: Timestamp | None
 
 
+@final
 @frozen(kw_only=True)
 class Memory(Shown):
     """A memory as get_memory fetches it, with all that the server knows of it.

@@ -5,7 +5,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     tools/list_memories.json  sha256:b34079c739ca2df225f185c25f3a075f5c31e3f308f694df5245581de4d0bf9b
 """
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import force_setattr
@@ -15,6 +15,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class MemoryItem(Shown):
     """A memory as list_memories lists it.
@@ -74,6 +75,7 @@ class MemoryItem(Shown):
             force_setattr(self, "tags", ())
 
 
+@final
 @frozen(kw_only=True)
 class MemoryPage(Shown):
     """One page of the bank's memories.

@@ -7,7 +7,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Annotated, Any, Literal, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import force_setattr
@@ -18,6 +18,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class Chunk(Shown):
     """A passage of a retained text.
@@ -33,6 +34,7 @@ class Chunk(Shown):
     truncated: bool
 
 
+@final
 @frozen(kw_only=True)
 class EntityObservation(Shown):
     """One conclusion about an entity.
@@ -46,6 +48,7 @@ class EntityObservation(Shown):
     mentioned_at: Timestamp | None
 
 
+@final
 @frozen(kw_only=True)
 class Entity(Shown):
     """A person, place or thing that memories mention.
@@ -65,6 +68,7 @@ class Entity(Shown):
             force_setattr(self, "observations", ())
 
 
+@final
 @frozen(kw_only=True)
 class RecallResult(Shown):
     """The memories that matched a recall.

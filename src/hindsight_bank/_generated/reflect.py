@@ -8,7 +8,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     types/fact.json  sha256:16c4c627540bd13da68a48eab98616bed3a67b03e3ea819f6424bf1e94a31f76
 """
 
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Annotated, Any, Literal, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import force_setattr
@@ -20,6 +20,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class BasedOn(Shown):
     """What a reflection rests on, by kind.
@@ -77,6 +78,7 @@ class _BasedOn(Struct, frozen=True, kw_only=True, rename={"mental_models": "ment
         )
 
 
+@final
 @frozen(kw_only=True)
 class Usage(Shown):
     """Tokens that a reflection consumed, all its language model calls together.
@@ -96,6 +98,7 @@ class Usage(Shown):
     thoughts_tokens: int | None = None
 
 
+@final
 @frozen(kw_only=True)
 class ToolCall(Shown):
     """One search or step of a reflection.
@@ -117,6 +120,7 @@ class ToolCall(Shown):
     iteration: int
 
 
+@final
 @frozen(kw_only=True)
 class LLMCall(Shown):
     """One call of the language model during a reflection.
@@ -130,6 +134,7 @@ class LLMCall(Shown):
     duration_ms: int
 
 
+@final
 @frozen(kw_only=True)
 class ReflectResult(Shown):
     """An answer that the bank reasoned out.

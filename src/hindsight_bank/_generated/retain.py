@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     tools/retain.json  sha256:a8e330d410a6faebcb2a3858d43dd742e8eb76c9a683b704918c3e10e73b9b56
 """
 
-from typing import Annotated, Literal, Required, TypedDict
+from typing import Annotated, Literal, Required, TypedDict, final
 
 from msgspec import Meta
 
@@ -14,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class RetainReceipt(Shown):
     """The server's word that it has queued a text: accepted, not yet stored.

@@ -5,7 +5,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     agents/tools/hindsight_agents.json  sha256:a282796d1ea3c594679de063522bdee47dfbf7e57a0ca5407592802a6d656420
 """
 
-from typing import TypedDict
+from typing import TypedDict, final
 
 from msgspec import Raw, Struct
 
@@ -13,6 +13,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class Agent(Shown):
     """A memory bank.
@@ -24,6 +25,7 @@ class Agent(Shown):
     agent_id: str
 
 
+@final
 @frozen(kw_only=True)
 class AgentList(Shown):
     """All memory banks of a server.

@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     agents/tools/hindsight_search.json  sha256:c42cd54bbfcb36a915145a77d30a1a6c4324d5c1553ea635b78f410db189ddc6
 """
 
-from typing import Annotated, Required, TypedDict
+from typing import Annotated, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 
@@ -14,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class AgentFact(Shown):
     """A memory that was found.
@@ -29,6 +30,7 @@ class AgentFact(Shown):
     fact_type: str
 
 
+@final
 @frozen(kw_only=True)
 class AgentSearchResult(Shown):
     """The memories that matched a search.

@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     agents/tools/hindsight_store.json  sha256:8c7edb0cf773ab95b29f513d7066d0275f7144052770f38c10265164a3f79bf5
 """
 
-from typing import Annotated, Required, TypedDict
+from typing import Annotated, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 
@@ -14,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class AgentReceipt(Shown):
     """The word of the server that a memory is stored.

@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     agents/tools/hindsight_think.json  sha256:8fd908f0e75385c7c9cd7339fe60e1b8f1417820444b7733aafae80f1e42f85a
 """
 
-from typing import Any, Literal, Required, TypedDict
+from typing import Any, Literal, Required, TypedDict, final
 
 from msgspec import Raw, Struct
 
@@ -14,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class AgentGround(Shown):
     """A memory that an answer rests on.
@@ -27,6 +28,7 @@ class AgentGround(Shown):
     weight: float
 
 
+@final
 @frozen(kw_only=True)
 class AgentThought(Shown):
     """An answer from memory.

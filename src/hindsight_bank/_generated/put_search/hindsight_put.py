@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     put_search/tools/hindsight_put.json  sha256:ac8329f53fac25a767a457f3aa6e48eef54775fac273fe3dd2241b860dc421ee
 """
 
-from typing import Annotated, Literal, Required, TypedDict
+from typing import Annotated, Literal, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 
@@ -14,6 +14,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class PutReceipt(Shown):
     """The word of the server that a fact is stored.

@@ -6,7 +6,7 @@ Generated; do not edit. `python -m codegen` makes this file from schemas/:
     put_search/tools/hindsight_search.json  sha256:b8372d78daf863ea9a8a87eee073e134d6b9e839a2531ab383306a4673056a7b
 """
 
-from typing import Annotated, Required, TypedDict
+from typing import Annotated, Required, TypedDict, final
 
 from msgspec import Meta, Raw, Struct
 
@@ -15,6 +15,7 @@ from hindsight_bank.layout import frozen
 from hindsight_bank.shown import Shown
 
 
+@final
 @frozen(kw_only=True)
 class PutSearchFact(Shown):
     """A fact that was found.
@@ -36,6 +37,7 @@ class PutSearchFact(Shown):
     document_id: str | None
 
 
+@final
 @frozen(kw_only=True)
 class PutSearchResult(Shown):
     """The facts that matched a search.
