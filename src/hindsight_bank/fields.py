@@ -20,8 +20,8 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 class _Joined:
     """Bytes that come in pieces, joined as they come.
 
-    Growing may copy all that is here: there is room for what is known to come, but no more than for some times what is
-    here, since a chunk of many lines comes with each; or for twice that, if nothing is known.
+    Growing may copy all that is here: there is room for what is known to come, but for no more than some times what is
+    here, since a chunk of many lines is told of with each. Where nothing is known, BytesIO grows by an eighth.
     """
 
     def __init__(self, coming: Coming) -> None:
@@ -33,7 +33,7 @@ class _Joined:
         begun = self._whole.tell()
         size = begun + len(piece)
         if size > self._room:
-            self._room = size + (min(self._coming(), _GROWTH * size) or size)
+            self._room = size + min(self._coming(), _GROWTH * size)
             self._whole.seek(self._room)
             self._whole.write(b"\0")
             self._whole.seek(begun)

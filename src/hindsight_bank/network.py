@@ -33,7 +33,7 @@ class Exchange:
         fresh: Whether a connection was opened for this exchange.
         sent: Whether the last byte of the request was handed to the operating system.
         received: The bytes of answer read so far, headers included.
-        coming: The bytes that the server says are still to come of the body, or of its chunk.
+        coming: The bytes that are known to come after what was read of the body, or of its chunk; 0 if nobody knows.
     """
 
     def __init__(self, deadline: Deadline, connect_limit: float, server: str = "the server") -> None:
