@@ -90,6 +90,7 @@ RECALL: dict[str, Callable[[Request], Play]] = {
         envelope(request, b'"result":{"structuredContent":{"error":[', LIGHT, b"0]}}")
     ),
     "facts, said twice": lambda request: http(said_twice(request)),
+    "facts, said twice, as an event": lambda request: stream(said_twice(request)),
     "one text": lambda request: http(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
     "one text, as an event": lambda request: stream(envelope(request, FACTS + b'"trace":{"x":"', b"x", b'"}}}')),
     "one text with an emoji": lambda request: http(

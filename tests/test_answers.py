@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -301,6 +302,64 @@ def test_a_sentence_of_the_server_is_bounded_one_line_and_without_secrets() -> N
         answers.answer("recall", message.result, endpoint.clean)
     assert len(str(caught.value)) < 350
     assert caught.value.args == (str(caught.value),)
+
+
+# -- large results -----------------------------------------------------------------------------------------------------
+
+TWICE = {"content": text("what the structured content says")}
+
+
+def outcome(members: str) -> Any:
+    """Return what becomes of a message: an object, or the kind and the words of an error."""
+    try:
+        message = answers.decoder("recall")(b'{"jsonrpc":"2.0",%s}' % members.encode())
+        if message.error is None and message.answers(1):
+            return answers.answer("recall", message.result, str)
+        return repr((message.id, message.method, message.error and message.error.message))
+    except BankError as error:
+        return type(error), re.sub(r"byte \d+", "byte N", str(error))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        structured("recall"),
+        structured("recall", results=[FACT | {"text": '" \\ é \ud83c\udf75'}] * 2),
+        structured("recall", unknown=[[1.5, {"a": None}]]),
+        structured("recall", results="none"),
+        structured("recall", error="boom"),
+        structured("recall", status="error", message="boom"),
+        structured("recall") | {"isError": True},
+        structured("recall") | {"isError": None},
+        structured("recall") | {"isError": "no"},
+        structured("recall") | {"resultType": "complete"},
+        structured("recall") | {"resultType": "input_required"},
+        structured("recall") | {"resultType": 1},
+        {"structuredContent": None},
+        {"structuredContent": None, "content": text(json.dumps(ANSWERS["recall"]))},
+        {"structuredContent": []},
+        {"structuredContent": {"error": "boom"}},
+        {},
+    ],
+)
+@pytest.mark.parametrize(
+    "more", ["", ',"error":null', ',"error":{"code":-1,"message":"boom"}', ',"method":"ping"', "}"]
+)
+def test_a_large_result_is_judged_as_a_small_one(result: dict[str, Any], more: str) -> None:
+    """Ours: of a large one, the text that says it again is left out first, and nothing that matters."""
+    small, large = TWICE | result, TWICE | {"_meta": {"padding": "x" * 2**20}} | result
+    assert outcome(f'"id":1,"result":{json.dumps(large)}{more}') == outcome(
+        f'"id":1,"result":{json.dumps(small)}{more}'
+    )
+
+
+@pytest.mark.parametrize("depth", [10, 10_000])
+def test_a_large_result_may_be_nested(depth: int) -> None:
+    """Ours: nested too deeply is an error wherever it is, and whatever the size."""
+    nested = '{"x":' + "[" * depth + "]" * depth + "}"
+    large = json.dumps(TWICE | structured("recall") | {"_meta": {"padding": "x" * 2**20}})
+    found = outcome(f'"id":1,"result":{large[:-1]},"deep":{nested}}}')
+    assert (found == (ProtocolError, "the answer is nested too deeply")) is (depth > 1000)
 
 
 @every_tool

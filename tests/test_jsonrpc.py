@@ -150,7 +150,7 @@ def test_a_number_that_a_double_holds_and_a_string_that_is_none_are_read(text: s
 def test_an_error_of_null_beside_a_result_is_none() -> None:
     """JSON-RPC 2.0, section 5, leaves it out; widespread servers write null, and mean success."""
     decoded = jsonrpc.decode(message('"id":1,"result":{},"error":null'))
-    assert decoded.error is UNSET
+    assert decoded.error is None
     assert decoded.result == Raw(b"{}")
 
 
@@ -192,6 +192,31 @@ def test_weight_in_a_part_of_an_answer_is_found_wherever_it_is() -> None:
             jsonrpc.decode(bomb)
 
 
+def test_the_sample_is_large_enough() -> None:
+    """Chernoff's bound, on a sample of what weighs twice too much, all in as few pieces as can hold it."""
+    full = jsonrpc._BRACKET  # of a byte, at most
+    expected = jsonrpc._PIECES * 2 / jsonrpc._LEAST_A_VALUE / full
+    passing = jsonrpc._PIECES / jsonrpc._LEAST_SAMPLED / full
+    assert math.exp(-((1 - passing / expected) ** 2) * expected / 2) < 1e-14
+
+
+def test_an_answer_like_any_is_told_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours: to count in all of it would take a good part of the time that decoding takes."""
+    weighed = 0
+    weight = jsonrpc._weight
+
+    def weigh(text: bytes) -> int:
+        nonlocal weighed
+        weighed += len(text)
+        return weight(text)
+
+    monkeypatch.setattr(jsonrpc, "_weight", weigh)
+    fact = '{"text":"Alice prefers tea over coffee, and plays the viola on Sundays, as a rule.","tags":["a"]}'
+    large = message('"id":1,"result":[' + ",".join([fact] * 30_000) + "]")
+    assert jsonrpc.decode(large).answers(1)
+    assert weighed < len(large) / 4
+
+
 @given(st.binary() | st.text().map(str.encode))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_a_message_or_a_protocol_error(text: bytes) -> None:
@@ -229,7 +254,7 @@ def test_unknown_members_are_ignored_and_the_last_of_a_double_one_counts() -> No
     decoded = jsonrpc.decode(message('"id":7,"_meta":{"x":[1.5]},"id":1,"result":{"a":1}'))
     assert decoded.answers(1)
     assert decoded.method is UNSET
-    assert decoded.error is UNSET
+    assert decoded.error is None
 
 
 @pytest.mark.parametrize(

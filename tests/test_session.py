@@ -1,6 +1,5 @@
 """MCP's rules as values: both generations of the protocol."""
 
-import json
 import pickle
 from typing import Any
 
@@ -181,51 +180,3 @@ def test_which_refusals_of_a_modern_request_mean_a_2025_server(
 def test_which_refusals_mean_that_the_session_is_gone(status: int, body: bytes, lost: bool) -> None:
     """Public reports: modelcontextprotocol/python-sdk #1676, typescript-sdk #1708; Hindsight with mcp 1.25 says 400."""
     assert session.is_session_lost(status, body) is lost
-
-
-LONG = "x" * 2**20
-FOUND = {"results": [{"text": 'Alice \\" prefers tea.', "n": 1.50}]}
-
-
-def response(**members: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": 7, **members}).encode()
-
-
-def said_twice(**more: Any) -> bytes:
-    content = [{"type": "text", "text": json.dumps(FOUND) + LONG}]
-    return response(result={"content": content, "structuredContent": FOUND, **more})
-
-
-@pytest.mark.parametrize("more", [{}, {"resultType": "complete"}, {"isError": False}, {"isError": None}, {"_meta": {}}])
-def test_what_a_large_result_says_twice_is_kept_once(more: dict[str, Any]) -> None:
-    """Tools, "Structured Content": the text is the same content, serialized, for clients that read no other."""
-    (message,) = session.said_once([said_twice(**more)])
-    kept = json.loads(message)
-    assert kept.pop("result") == {"structuredContent": FOUND} | {
-        name: value for name, value in more.items() if name != "_meta" and value is not False
-    }
-    assert kept == {"jsonrpc": "2.0", "id": 7}
-    assert session.is_modern(message) is ("resultType" in more)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        said_twice().replace(LONG.encode(), b""),
-        said_twice(isError=True),
-        said_twice(isError="no"),
-        said_twice(resultType=1),
-        said_twice(structuredContent=None),
-        said_twice().removesuffix(b"}"),
-        response(result={"content": [{"type": "text", "text": LONG}]}),
-        response(result=[LONG]),
-        response(result={"structuredContent": LONG}, error={"code": -1, "message": "boom"}),
-        response(error={"code": -1, "message": LONG}),
-        response(method="ping", params=LONG),
-        b"[" * 2**21,
-    ],
-    ids=range(12),
-)
-def test_any_other_message_is_passed_on_as_it_came(message: bytes) -> None:
-    """Ours: what is an error, says nothing twice or is broken is for those who judge it."""
-    assert list(session.said_once([message])) == [message]

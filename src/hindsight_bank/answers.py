@@ -3,38 +3,31 @@
 msgspec decodes the whole envelope in one pass, straight into the types generated from our schemas. What does not fit is
 looked at once more, and becomes what the tool said (`ToolError`) or what broke (`AnswerError`, `ProtocolError`).
 
-The answer of a result is its structuredContent, else its first text. Whatever the tool, it tells of a failure where the
-result has `isError`, or the answer an `error` other than null, or the `status` "error".
+The answer of a result is its structuredContent, else its first text.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from hindsight_bank import jsonrpc, validation
-from hindsight_bank.errors import AnswerError, BankError, IncompatibleServer, NotFoundError, ProtocolError, ToolError
+from hindsight_bank import failures, jsonrpc, validation
+from hindsight_bank.errors import AnswerError, BankError, ProtocolError
+from hindsight_bank.failures import Clean
 from hindsight_bank.jsonrpc import Message
 from hindsight_bank.shown import Shown
 from hindsight_bank.validation import problem, types_of
 
 T = TypeVar("T")
-Clean = Callable[[str], str]
 
-_MISSING: Final = re.compile(r"\b(bank|memory)(?: (?:'[^']*'|\S+))? (?:not found|does not exist)\b", re.IGNORECASE)
-# The generation of hindsight_think says it in a code; no six-tool server sends one.
-_NOT_FOUND: Final = "NOT_FOUND"
-_UNKNOWN_TOOL: Final = re.compile(r"Unknown tool: ")
 # Broken JSON, fenced or with a preface, holds memories; a sentence in place of an answer does not look like this.
 _DATA: Final = re.compile(r'^\W*[\[({`"\ufeff]|[{}]|"\s*:')
 
-# What is decoded of a value that a server puts where we want a sentence, in bytes.
-_MOST_FAULT: Final = 4096
+# What is to be left of a message, at most, that is written anew.
+_WORTHWHILE: Final = 3 / 4
 
 
 class ToolResult(msgspec.Struct, Generic[T]):
@@ -43,6 +36,14 @@ class ToolResult(msgspec.Struct, Generic[T]):
     structuredContent: T | UnsetType | None = UNSET
     isError: bool | None = False
     content: Raw = Raw(b"[]")
+    resultType: str = "complete"
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """What is read of such a result, with the same defaults, but for its content."""
+
+    structuredContent: Raw = Raw(b"null")
+    isError: bool | None = False
     resultType: str = "complete"
 
 
@@ -55,36 +56,16 @@ class AnyResult(msgspec.Struct):
     resultType: str = "complete"
 
 
-class _Block(msgspec.Struct):
-    """A content block: only text matters here."""
-
-    type: str = ""
-    text: str | None = None
-
-
-class _Fault(msgspec.Struct):
-    """The ways in which Hindsight says inside a result that a tool failed."""
-
-    error: Raw = Raw(b"null")
-    status: Raw = Raw(b"null")
-    message: Raw = Raw(b"null")
-
-
-class _Detail(msgspec.Struct):
-    """An error that is more than a sentence."""
-
-    message: str
-    code: Raw = Raw(b"null")
-
-
 def decoder(tool: str) -> Callable[[bytes], Message[Any]]:
     """Return the decoder of messages that answer a call of `tool`; a result that does not fit stays JSON text."""
-    typed = _typed_decoder(tool)
+    typed = _typed_decoder(tool).decode
 
     def decode(text: bytes) -> Message[Any]:
         jsonrpc.check_weight(text)
+        if len(text) > jsonrpc.LIGHT:
+            text = _said_once(text)
         try:
-            message = typed.decode(text)
+            message = typed(text)
         except (msgspec.DecodeError, RecursionError):
             return jsonrpc.decode_weighed(text)
         # What it says of its failure is where no schema looks.
@@ -106,12 +87,12 @@ def answer(tool: str, result: Any, clean: Clean) -> Any:
     if isinstance(result, Raw):
         raise _complaint(tool, result, clean)
     if result.resultType != "complete":
-        raise unfinished(result.resultType, clean)
+        raise failures.unfinished(result.resultType, clean)
     if result.isError:
-        raise tool_error(tool, *reason(b"", result.content), clean)
+        raise failures.tool_error(tool, *failures.reason(b"", result.content), clean)
     built: Any = result.structuredContent
     if built is UNSET or built is None:
-        built = _from_text(tool, text_of(result.content), clean)
+        built = _from_text(tool, failures.text_of(result.content), clean)
     return built if isinstance(built, Shown) else built.build()  # a twin
 
 
@@ -125,10 +106,29 @@ def conform(value: Any, schema: Mapping[str, Any]) -> None:
         )
 
 
+def _said_once(text: bytes) -> bytes:
+    """Return a message without the text that says its structured content again (Tools, "Structured Content").
+
+    That is half of a large one, and in nobody's way once there are objects to build. Where there is little to gain, or
+    something is wrong, which whoever decodes it will say, the message is what it was.
+    """
+    try:
+        message = _kept.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    result = message.result
+    if message.error is not None or result is UNSET or result.isError or result.structuredContent == Raw(b"null"):
+        return text
+    return msgspec.json.encode(message) if len(result.structuredContent) < _WORTHWHILE * len(text) else text
+
+
 def _says_error(built: Any) -> bool:
     """Tell whether an answer that fits its schema calls itself an error."""
     status = getattr(built, "status", b"")
-    return len(status) > 0 and _scalar(status) == "error"
+    return len(status) > 0 and failures.scalar(status) == "error"
+
+
+_kept: Final = msgspec.json.Decoder(Message[_Kept])
 
 
 @cache
@@ -149,7 +149,7 @@ def _from_text(tool: str, text: str | None, clean: Clean) -> Any:
     except (msgspec.DecodeError, RecursionError) as error:
         raise payload_error(tool, kind, payload, error, clean) from None
     if _says_error(built):
-        raise tool_error(tool, *reason(payload, Raw()), clean)
+        raise failures.tool_error(tool, *failures.reason(payload, Raw()), clean)
     return built
 
 
@@ -160,12 +160,12 @@ def _complaint(tool: str, raw: Raw, clean: Clean) -> BankError:
     except (msgspec.DecodeError, RecursionError) as error:
         return ProtocolError(f"{tool}: the result is no tool result: {error}")
     if result.resultType != "complete":
-        return unfinished(result.resultType, clean)
+        return failures.unfinished(result.resultType, clean)
     payload = bytes(result.structuredContent)
     if result.isError:
-        return tool_error(tool, *reason(payload, result.content), clean)
-    if (fault := fault_of(payload)) is not None:
-        return tool_error(tool, *fault, clean)
+        return failures.tool_error(tool, *failures.reason(payload, result.content), clean)
+    if (fault := failures.fault_of(payload)) is not None:
+        return failures.tool_error(tool, *fault, clean)
     kind = types_of(tool).Answer
     try:
         msgspec.json.decode(payload, type=kind)
@@ -178,8 +178,8 @@ def payload_error(
     tool: str, kind: Any, payload: bytes, error: msgspec.DecodeError | RecursionError, clean: Clean
 ) -> BankError:
     """Return the error for an answer that does not fit `kind`, the tool's own type."""
-    if (fault := fault_of(payload)) is not None:
-        return tool_error(tool, *fault, clean)
+    if (fault := failures.fault_of(payload)) is not None:
+        return failures.tool_error(tool, *fault, clean)
     if "out of range" in str(error):
         return ProtocolError(f"{tool}: the answer holds a number beyond what a double or 64 bits can hold")
     if isinstance(error, msgspec.ValidationError):
@@ -189,74 +189,6 @@ def payload_error(
     if _DATA.search(text):
         return jsonrpc.malformed(error)
     # A sentence where a value should be: servers say so when a tool fails. Whether it ran, only isError would tell.
-    said = tool_error(tool, text, None, clean)
+    said = failures.tool_error(tool, text, None, clean)
     said.outcome = "unknown"
     return said
-
-
-def reason(structured: bytes, content: Raw) -> tuple[str, str | None]:
-    """Return what a result that calls itself an error says of it, and its code; an empty sentence if nothing."""
-    text = text_of(content) or ""
-    return fault_of(structured) or fault_of(text.encode()) or (text, None)
-
-
-def fault_of(payload: bytes) -> tuple[str, str | None] | None:
-    """Return the sentence and the code of a failure that the payload tells, None if it tells none."""
-    try:
-        fault = msgspec.json.decode(payload, type=_Fault)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    if fault.error != Raw(b"null"):
-        return _told(fault.error)
-    if _scalar(fault.status) == "error":
-        return _scalar(fault.message) or "", None
-    return None
-
-
-def _told(error: Raw) -> tuple[str, str | None]:
-    """Return the sentence and the code of an `error`, whatever it is."""
-    if (sentence := _scalar(error)) is not None:
-        return sentence, None
-    with suppress(msgspec.DecodeError, RecursionError):
-        detail = msgspec.json.decode(error, type=_Detail)
-        return detail.message, _scalar(detail.code)
-    with suppress(msgspec.DecodeError, RecursionError):
-        if len(bytes(error)) <= _MOST_FAULT:
-            return json.dumps(msgspec.json.decode(error), ensure_ascii=False), None
-    return "", None
-
-
-def _scalar(text: Raw | bytes) -> str | None:
-    """Return the string that JSON text is, None if it is none."""
-    try:
-        return msgspec.json.decode(text, type=str)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def text_of(content: Raw) -> str | None:
-    """Return the text of the first text block."""
-    try:
-        blocks = msgspec.json.decode(content, type=list[_Block] | None) or []
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return next((block.text for block in blocks if block.type == "text" and block.text is not None), None)
-
-
-def tool_error(tool: str, message: str, code: str | None, clean: Clean) -> BankError:
-    """Return the error for what a tool said of its failure."""
-    sentence = clean(message) or "the tool failed without saying why"
-    code = code and clean(code)
-    if _UNKNOWN_TOOL.match(message):
-        return IncompatibleServer(f"the server no longer offers {tool}: {sentence}", missing=[tool])
-    found = _MISSING.search(message)
-    if code == _NOT_FOUND or (found and code is None):
-        return NotFoundError(sentence, tool=tool, code=code, what=found[1].lower() if found else "bank")
-    return ToolError(sentence, tool=tool, code=code)
-
-
-def unfinished(kind: str, clean: Clean) -> ProtocolError:
-    """Return the error for a result that is not complete."""
-    if kind == "input_required":
-        return ProtocolError("the server asks for input before it answers, which this client cannot give")
-    return ProtocolError(f"the result is of an unknown kind, {clean(kind)[:40]!r}")

@@ -1,6 +1,5 @@
 """A verified connection: its server has all the tools, and the bank exists."""
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -9,7 +8,7 @@ from attrs import frozen
 from msgspec import Raw
 
 import hindsight_bank
-from hindsight_bank import answers, arguments, jsonrpc
+from hindsight_bank import arguments, failures, jsonrpc
 from hindsight_bank.censor import veiling
 from hindsight_bank.deadline import Deadline
 from hindsight_bank.endpoint import Endpoint
@@ -22,13 +21,6 @@ from hindsight_bank.toolset import ALL, KNOWN, SIX, Toolset
 _WORDS: Final = {"bank_id", "agent_id", "memory_id", "type", "types", "budget", "tags_match", "strategy", "update_mode"}
 # tools/list is one page on every Hindsight; this ends a server that pages for ever.
 _MOST_PAGES: Final = 50
-# How a server says that it will not write: of the arguments or, the last, of a text that its database does not take.
-# Anything else it says of whatever failed, after its commit, too: then nobody knows.
-_UNFIT: Final = re.compile(
-    r"Operation validation failed: |[0-9]+ validation errors? for |Invalid timestamp|Timestamp |No bank_id "
-    r"|unsupported Unicode escape"
-)
-_INVALID: Final = "INVALID_PARAMS"
 # In bytes; real ones have about 60.
 _LONGEST_INFO: Final = 4096
 
@@ -110,7 +102,7 @@ class Link:
             try:
                 return self.toolset.answer(tool, message.result, self.endpoint.clean)
             except ToolError as error:
-                if tool == self.toolset.writes and not _is_before_writing(error):
+                if tool == self.toolset.writes and not failures.is_before_writing(error):
                     error.outcome = "unknown"
                 raise
 
@@ -160,7 +152,7 @@ def listed(endpoint: Endpoint, deadline: Deadline) -> tuple[str, dict[str, Raw]]
         message = endpoint.request("tools/list", params, deadline, decode=jsonrpc.decode)
         page = jsonrpc.result(message, _Page)
         if page.resultType != "complete":
-            raise answers.unfinished(page.resultType, endpoint.clean)
+            raise failures.unfinished(page.resultType, endpoint.clean)
         # Copied: each would keep the whole page.
         tools |= {tool.name: tool.inputSchema.copy() for tool in page.tools if tool.name in KNOWN}
         if page.nextCursor is None or page.nextCursor == params.get("cursor"):
@@ -189,8 +181,3 @@ def _found(wanted: Toolset, missing: Collection[str], tools: Collection[str]) ->
     if len(missing) == len(wanted.tools):
         return f"is an MCP server, but no Hindsight: it has none of {', '.join(missing)}; check the server URL"
     return f"{lacks}; {wanted.client} needs all of {wanted.generation}"
-
-
-def _is_before_writing(error: ToolError) -> bool:
-    """Tell whether a tool said no before it wrote anything."""
-    return isinstance(error, NotFoundError) or error.code == _INVALID or _UNFIT.match(error.message) is not None

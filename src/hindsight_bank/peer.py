@@ -4,7 +4,7 @@ Nothing is decided here of what to do about a refusal; that is the endpoint's.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -127,11 +127,9 @@ class Peer:
         resuming = [*self._base, *era.headers()] if isinstance(era, session.Session) and era.revision else None
         with Answer(self._transport, reply, resuming) as answer:
             texts = jsonrpc.unbatched(answer.messages()) if era.revision == session.BATCHING else answer.messages()
-            messages = session.said_once(texts)
-            for text in messages:
-                message = decode(text)
+            for message in _decoded(texts, decode):
                 if message.answers(request_id):
-                    answer.finish(messages, _courtesy("draining", answer.reply.exchange.deadline))
+                    answer.finish(texts, _courtesy("draining", answer.reply.exchange.deadline))
                     return self._checked(message)
                 if message.is_stray_error():
                     stray = message
@@ -142,7 +140,7 @@ class Peer:
         raise AnswerLostError("the answer ended without a response to the request")
 
     def _checked(self, message: Message[Any]) -> Message[Any]:
-        if isinstance(message.error, jsonrpc.Error):
+        if message.error is not None:
             raise rpc_error(message.error, self._censor)
         if message.result is UNSET:
             raise ProtocolError("the response has neither a result nor an error")
@@ -207,6 +205,13 @@ class Peer:
             return
         with suppress(BankError), self._transport.delete([*self._base, *era.headers()], deadline) as reply:
             reply.refusal()
+
+
+def _decoded(texts: Iterator[bytes], decode: Decode) -> Iterator[Message[Any]]:
+    """Yield each message; its text is `decode`'s alone, which may let go of it while there are objects to build."""
+    with suppress(StopIteration):
+        while True:
+            yield decode(next(texts))
 
 
 def _courtesy(operation: str, deadline: Deadline) -> Deadline:

@@ -49,10 +49,9 @@ class Refusal:
     def rpc_error(self) -> jsonrpc.Error | None:
         """Return the JSON-RPC error in the body, whatever its id: servers put null or a placeholder there."""
         try:
-            error = jsonrpc.decode(self.body).error
+            return jsonrpc.decode(self.body).error
         except ProtocolError:
             return None
-        return error if isinstance(error, jsonrpc.Error) else None
 
     def error(self, url: str, censor: Censor) -> BankError:
         """Return the error for a refusal that came from `url`."""

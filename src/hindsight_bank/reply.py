@@ -3,6 +3,7 @@
 import codecs
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from types import TracebackType
 from typing import Final, Self
 
@@ -69,8 +70,7 @@ class Reply:
         if media_type == JSON:
             yield _utf8(joined(self._counted(), self._coming), "answer")
         elif media_type == EVENTS:
-            # An event without data primes a resumable stream; other event types are not ours.
-            yield from (data for kind, data in self._events() if data and kind in (b"", b"message"))
+            yield from map(itemgetter(1), filter(_is_message, self._events()))  # which hold none, as a loop would
         else:
             found = "a web page" if media_type == "text/html" else f"something else{_named(media_type, _TYPES)}"
             raise ProtocolError(
@@ -81,7 +81,8 @@ class Reply:
     def _events(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the type and the data of each event (HTML standard, 9.2.6, "Interpreting an event stream").
 
-        Data of several lines are joined as they come: an event of very many costs what its bytes do.
+        Data of several lines are joined as they come: an event of very many costs what its bytes do. Nothing here holds
+        an event that was yielded: it may be most of an answer's memory.
         """
         data: bytes | bytearray | None = None
         kind, event_id = b"", b""
@@ -90,8 +91,9 @@ class Reply:
                 if event_id:
                     self.event_id = event_id.decode()
                 if data is not None or kind:
-                    yield kind, bytes(data or b"")
-                    data, kind = None, b""
+                    event = [(kind, bytes(data or b""))]
+                    data, kind, value = None, b"", b""
+                    yield event.pop()
                 continue
             name, value = (_utf8(part, "event stream") for part in field)
             if name == b"data":
@@ -153,6 +155,12 @@ class Reply:
                     " raise the bound in Python: Bank(..., max_response_bytes=...)"
                 )
             yield chunk
+
+
+def _is_message(event: tuple[bytes, bytes]) -> bool:
+    """Tell whether an event is ours: one without data primes a resumable stream, and other types are nobody's."""
+    kind, data = event
+    return kind in (b"", b"message") and len(data) > 0
 
 
 def _named(value: str, known: Sequence[str]) -> str:

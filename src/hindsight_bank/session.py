@@ -8,15 +8,13 @@ Two generations are on the wire, and which one a server speaks is a property of 
 Section names in comments are those of the MCP specification, "Basic protocol".
 """
 
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 from attrs import frozen
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET
 
 from hindsight_bank.errors import IncompatibleServer, ProtocolError
-from hindsight_bank.jsonrpc import Message
 from hindsight_bank.mirror import Headers, encoded
 
 MODERN: Final = "2026-07-28"
@@ -35,9 +33,6 @@ UNSUPPORTED_VERSION: Final = -32022
 _METHOD_NOT_FOUND: Final = -32601
 _INVALID_PARAMS: Final = -32602
 _PARSE_ERROR: Final = -32700
-
-# In bytes: smaller messages are not worth the time.
-_LARGE: Final = 2**20
 
 # The statuses by which a server refuses a message whose form it does not know, unread.
 _UNREAD: Final = (400, 404, 405, 406)
@@ -126,37 +121,6 @@ def is_modern(text: bytes) -> bool:
         return msgspec.json.decode(text, type=_Evidence).result.resultType is not UNSET
     except (msgspec.DecodeError, RecursionError):
         return False
-
-
-def said_once(messages: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield messages, the large ones without the text that says the structured content of a result again.
-
-    Servers send both (Tools, "Structured Content"); nothing holds the text while objects are built of the content.
-    """
-    for message in messages:
-        if len(message) > _LARGE:
-            message = _without_text(message)  # noqa: PLW2901 - so that this, too, lets go of what came
-        yield message
-
-
-def _without_text(message: bytes) -> bytes:
-    try:
-        kept = _structured.decode(message)
-    except (msgspec.DecodeError, RecursionError):  # said by whoever decodes it whole
-        return message
-    result = kept.result
-    if kept.error is not UNSET or result is UNSET or result.isError or result.structuredContent == Raw(b"null"):
-        return message
-    return msgspec.json.encode(kept)
-
-
-class _Structured(msgspec.Struct, omit_defaults=True):
-    structuredContent: Raw = Raw(b"null")
-    isError: bool | None = False
-    resultType: str | UnsetType = UNSET
-
-
-_structured: Final = msgspec.json.Decoder(Message[_Structured])
 
 
 class _Result(msgspec.Struct):

@@ -7,7 +7,7 @@ from attrs import frozen
 from msgspec import Raw
 
 from hindsight_bank import answers, arguments, jsonrpc, wrapped
-from hindsight_bank.answers import Clean
+from hindsight_bank.failures import Clean
 from hindsight_bank.validation import types_of
 
 # How servers of the older generations spell the argument that names the bank.

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from hindsight_bank import answers, jsonrpc
-from hindsight_bank.answers import AnyResult, Clean
+from hindsight_bank import answers, failures, jsonrpc
+from hindsight_bank.answers import AnyResult
 from hindsight_bank.errors import ProtocolError
+from hindsight_bank.failures import Clean
 from hindsight_bank.shown import Shown
 
 
@@ -36,13 +37,13 @@ def answer(tool: str, kind: Any, result: Raw, clean: Clean) -> Any:
     except (msgspec.DecodeError, RecursionError) as error:
         raise ProtocolError(f"{tool}: the result is no tool result: {error}") from None
     if told.resultType != "complete":
-        raise answers.unfinished(told.resultType, clean)
+        raise failures.unfinished(told.resultType, clean)
     outer = _structured(tool, told)
     if told.isError:
-        raise answers.tool_error(tool, *answers.reason(outer, told.content), clean)
+        raise failures.tool_error(tool, *failures.reason(outer, told.content), clean)
     built = _built(tool, kind, outer, clean)
     if getattr(built, "success", True) is False:
-        raise answers.tool_error(tool, built.message, None, clean)
+        raise failures.tool_error(tool, built.message, None, clean)
     return built if isinstance(built, Shown) else built.build()  # a twin
 
 
@@ -51,7 +52,7 @@ def _structured(tool: str, told: AnyResult) -> bytes:
     outer = bytes(told.structuredContent)
     if outer != b"null":
         return outer
-    text = answers.text_of(told.content)
+    text = failures.text_of(told.content)
     if text is None:
         raise ProtocolError(f"{tool}: the result has neither structuredContent nor a text")
     return msgspec.json.encode(_Wrapping(text))
@@ -61,10 +62,10 @@ def _built(tool: str, kind: Any, outer: bytes, clean: Clean) -> Any:
     inner = _inner(outer)
     for payload in (outer, inner or b""):
         jsonrpc.check_weight(payload)
-        if (fault := answers.fault_of(payload)) is not None:
-            raise answers.tool_error(tool, *fault, clean)
+        if (fault := failures.fault_of(payload)) is not None:
+            raise failures.tool_error(tool, *fault, clean)
     if inner is not None and inner.startswith(b"Error"):
-        raise answers.tool_error(tool, inner.decode(), None, clean)
+        raise failures.tool_error(tool, inner.decode(), None, clean)
     is_wrapped = inner is not None and inner.lstrip().startswith((b"{", b"["))
     payload = inner if inner is not None and is_wrapped else outer
     try:
