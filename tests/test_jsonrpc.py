@@ -205,7 +205,7 @@ def test_an_answer_like_any_is_told_by_a_sample(monkeypatch: pytest.MonkeyPatch)
     weighed = 0
     weight = jsonrpc._weight
 
-    def weigh(text: bytes) -> int:
+    def weigh(text: bytes | bytearray) -> int:
         nonlocal weighed
         weighed += len(text)
         return weight(text)

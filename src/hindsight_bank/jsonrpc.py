@@ -143,15 +143,16 @@ def check_weight(text: bytes) -> None:
     raise ProtocolError("the answer is made of more and smaller values than any answer of Hindsight's")
 
 
-def _weight(text: bytes) -> int:
+def _weight(text: bytes | bytearray) -> int:
     return text.count(b",") + _BRACKET * (text.count(b"[") + text.count(b"{"))
 
 
 def _seems_light(text: bytes) -> bool:
     """Judge by pieces at places that no sender can know."""
-    last = len(text) - _PIECE
-    starts = (place % last for place in memoryview(os.urandom(4 * _PIECES)).cast("I"))
-    sample = b"".join([text[start : start + _PIECE] for start in starts])
+    sample, last = bytearray(), len(text) - _PIECE
+    for place in memoryview(os.urandom(4 * _PIECES)).cast("I"):
+        start = place % last
+        sample += text[start : start + _PIECE]
     return _weight(sample) * _LEAST_SAMPLED < len(sample)
 
 
