@@ -19,16 +19,17 @@ def test_a_bomb_costs_a_small_multiple_of_the_bound(name: str) -> None:
     assert ended.startswith(tuple(ENDS.get(name, ("ProtocolError: ",))))
 
 
-@pytest.mark.parametrize("name", ["facts, said twice", "facts, said twice, as an event"])
+@pytest.mark.parametrize("name", ["facts, said twice", "facts, said twice, as an event", "one text"])
 def test_what_an_answer_says_twice_is_let_go_before_objects_are_built(name: str) -> None:
     """Ours: first the body, and the half of it that is built; then that half, and the objects."""
     peak, _, ended = bombs.cost(name, traced=True)
     assert ended == "a result"
-    assert peak < MOST_OF_FACTS
+    assert peak < MOST_OF_FACTS[name]
 
 
-# Of the bytes that may come. With the whole body in memory beside the objects it would be 1.7, or more.
-MOST_OF_FACTS = 1.6
+# Of the bytes that may come. With the whole body in memory beside the objects it would be 1.7, or more; and 2.5 for
+# what is said once, if that were written anew, too.
+MOST_OF_FACTS = {"facts, said twice": 1.6, "facts, said twice, as an event": 1.6, "one text": 2.2}
 
 ENDS = {
     "facts, said twice": ["a result"],
