@@ -7,29 +7,14 @@ is put into its own metadata is never freed, and no result can be referenced wea
 
 from collections.abc import Callable
 from functools import cache
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import NoneType, new_class
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 __all__ = ["frozen"]
-
-if TYPE_CHECKING:
-    from attrs import frozen
-else:
-
-    def frozen(*, kw_only: Literal[True]) -> Callable[[type], type]:
-        """Make a class anew, as attrs does for its slots, with attributes where msgspec wants them."""
-
-        def laid_out(plain: type) -> type:
-            body = {name: value for name, value in vars(plain).items() if name not in ("__dict__", "__weakref__")}
-            body["__attrs_attrs__"] = _ATTRIBUTES
-            bases = (*plain.__bases__, Struct)
-            return type(Struct)(plain.__name__, bases, body, frozen=True, kw_only=kw_only, gc=False)
-
-        return laid_out
 
 
 class _Attributes:
@@ -56,3 +41,21 @@ def _default(field: FieldInfo) -> Any:
 
 def _type(field: FieldInfo) -> Any:
     return None if field.type is NoneType else field.type  # as it is written
+
+
+def _laid_out(*, kw_only: bool) -> Callable[[type], type]:
+    """Make a class anew, as attrs does for its slots, with attributes where msgspec wants them."""
+
+    def made(plain: type) -> type:
+        body = {name: value for name, value in vars(plain).items() if name not in ("__dict__", "__weakref__")}
+        body["__attrs_attrs__"] = _ATTRIBUTES
+        options = {"frozen": True, "kw_only": kw_only, "gc": False}
+        return new_class(plain.__name__, (*plain.__bases__, Struct), options, lambda namespace: namespace.update(body))
+
+    return made
+
+
+if TYPE_CHECKING:
+    from attrs import frozen
+else:
+    frozen = _laid_out
