@@ -167,6 +167,8 @@ def _tls(context: ssl.SSLContext | None) -> ssl.SSLContext:
             " look at SSL_CERT_FILE and SSL_CERT_DIR, or pass ssl_context"
         ) from None
     context.set_alpn_protocols(["http/1.1"])
+    # Up to 3.11.3, Python lets OpenSSL take an end without goodbye for one with.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
 
 
