@@ -14,11 +14,13 @@ from bench import environments, processes, report, rounds, scenarios
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    shape = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, formatter_class=shape)
     parser.add_argument("--full", action="store_true", help="four times the rounds")
-    parser.add_argument("--json", type=Path, default=Path("bench/results/latest.json"), help="where the figures go")
+    kept = Path("bench/results/latest.json")
+    parser.add_argument("--json", type=Path, default=kept, metavar="FILE", help="where the figures go")
     parser.add_argument("--page", action="store_true", help="write docs/benchmark.md and docs/benchmark.svg too")
-    parser.add_argument("--from", dest="kept", type=Path, help="measure nothing: report these figures")
+    parser.add_argument("--from", dest="kept", type=Path, metavar="FILE", help="measure nothing: report these figures")
     options = parser.parse_args()
     if options.kept:
         found = json.loads(options.kept.read_bytes())
@@ -68,6 +70,10 @@ def _where() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "date": time.strftime("%Y-%m-%d"),
+        "versions": ", ".join(
+            f"`{name}` {environments.HOMES[name].version(name)}"
+            for name in ("httpx", "hindsight-client", "mcp", "fastmcp")
+        ),
     }
 
 

@@ -33,6 +33,11 @@ class Environment:
         """Return the folder of what is installed."""
         return self.folder / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
 
+    def version(self, package: str) -> str:
+        """Return the version of a package that is installed here."""
+        found = sorted(self.packages().glob(f"{package.replace('-', '_')}-*.dist-info"))
+        return found[0].name.removesuffix(".dist-info").rpartition("-")[2] if found else "?"
+
     def size(self) -> tuple[int, int, int]:
         """Return the number of packages, their bytes, and their bytes with bytecode; pip and its kind do not count."""
         ours = [path for path in self.packages().iterdir() if path.name.split("-")[0] not in _INSTALLERS]

@@ -12,15 +12,18 @@ Nothing but the standard library is imported before it is known which client is 
 import asyncio
 import http.client
 import json
+import re
 import resource
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+_STATUS: Final = Path("/proc/self/status")
 QUERY: Final = "What does Alice drink?"
 META: Final = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -63,7 +66,7 @@ def floor(url: str, bank: str) -> Iterator[Recall]:
 
 @contextmanager
 def http_client(url: str, bank: str) -> Iterator[Recall]:
-    """Open the standard library's client: the physical limit."""
+    """Open the standard library's client, the answer through json.loads."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
 
     def recall() -> Any:
@@ -188,6 +191,9 @@ def _memory(recall: Recall) -> int:
 
 
 def _peak() -> int:
+    """Return the most bytes that were resident so far: not ru_maxrss, with which a process begins as its parent is."""
+    if _STATUS.exists() and (found := re.search(r"VmHWM:\s*(\d+) kB", _STATUS.read_text())):
+        return int(found[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -28,7 +28,7 @@ async def main():
         await client.call_tool("recall", {{"query": "What does Alice drink?"}})
 asyncio.run(main())
 """
-# The same requests as ours: each tool list, bank and recall asked for with a prepared body, each answer through json.
+# The same requests as ours: tool list, bank and recall, each answer through json.
 _RAW: Final = """
 import json
 import httpx
@@ -57,13 +57,13 @@ with Hindsight("{url}") as client:
 }
 
 
-def imports(scale: int) -> dict[str, dict[str, float]]:
+def imports(scale: int) -> dict[str, dict[str, float | None]]:
     """Return the seconds of processes that only import, best and median; ``http.client`` stands for none at all."""
     print("imports", file=sys.stderr)
     return _timed(IMPORTS, 5 * scale)
 
 
-def cold(url: str, scale: int) -> dict[str, dict[str, dict[str, float]]]:
+def cold(url: str, scale: int) -> dict[str, dict[str, dict[str, float | None]]]:
     """Return the seconds of scripts that recall once, by generation."""
     tables = {}
     for generation in ("modern", "legacy"):
@@ -89,12 +89,12 @@ def posts(url: str) -> dict[str, dict[str, int]]:
 
 def iteration(url: str) -> dict[str, Any]:
     """Return the seconds and the growth of memory of iterating 100,000 memories, at each 5,000."""
-    return dict(json.loads(_run("hindsight-bank", _ITERATE.format(url=url))))
+    return dict(json.loads(_run("hindsight-bank", _ITERATE.format(url=url)) or "{}"))
 
 
 def decoding() -> dict[str, dict[str, float]]:
     """Return the seconds of decoding alone, by size: from an envelope's bytes to objects, and json.loads of them."""
-    return dict(json.loads(_run("hindsight-bank", _DECODE)))
+    return dict(json.loads(_run("hindsight-bank", _DECODE) or "{}"))
 
 
 _ITERATE: Final = """
@@ -116,16 +116,18 @@ print(json.dumps({{"count": number, "seconds": seconds, "grown": grown}}))
 """
 _DECODE: Final = """
 import json, time
-from bench.answers import SIZES, recall
+from bench.answers import SIZES, recall, rest
 from hindsight_bank import answers
 decode = answers.decoder("recall")
 ways = {
     "hindsight-bank": lambda text: answers.answer("recall", decode(text).result, str),
     "json.loads": json.loads,
+    "json.loads, once": lambda text: json.loads(once),
 }
 table = {}
 for label, size in SIZES.items():
     text = b'{"jsonrpc":"2.0","id":1,"result":' + recall(f"modern-{size}") + b"}"
+    once = rest(f"modern-{size}")  # what the text says again, and nothing else
     best = dict.fromkeys(ways, 9e9)
     for _ in range(max(5, min(2000, 3 * 10**7 // len(text)))):
         for name, way in ways.items():
@@ -138,22 +140,28 @@ print(json.dumps(table))
 """
 
 
-def _timed(scripts: dict[str, str], rounds: int) -> dict[str, dict[str, float]]:
+def _timed(scripts: dict[str, str], rounds: int) -> dict[str, dict[str, float | None]]:
     took: dict[str, list[float]] = {name: [] for name in scripts}
-    for _ in range(rounds + 1):
+    for number in range(rounds + 1):
         for name, script in scripts.items():
             began = time.perf_counter()
-            _run(name.partition(",")[0], script)
-            took[name].append(time.perf_counter() - began)
-    # The first round wrote the bytecode.
-    return {name: {"best": min(seconds[1:]), "median": median(seconds[1:])} for name, seconds in took.items()}
+            ended = _run(name.partition(",")[0], script)
+            if number and ended is not None:  # the first round wrote the bytecode
+                took[name].append(time.perf_counter() - began)
+    return {name: {"best": min(times, default=None), "median": _median(times)} for name, times in took.items()}
 
 
-def _run(name: str, script: str) -> str:
+def _median(times: list[float]) -> float | None:
+    return median(times) if times else None
+
+
+def _run(name: str, script: str) -> str | None:
+    """Run a script with a client, and return what it printed; None if it failed."""
     command = [HOMES[name].python, "-c", script]
     ended = subprocess.run(command, capture_output=True, text=True, env=variables(), check=False)
     if ended.returncode:
         print(f"{name}: {ended.stderr}", file=sys.stderr)
+        return None
     return ended.stdout
 
 

@@ -66,15 +66,16 @@ def null_server() -> Iterator[str]:
 
 
 def warm(url: str, scale: int) -> dict[str, dict[str, Any]]:
-    """Time recalls of every size, as JSON and as event streams."""
+    """Time recalls of every size, as JSON and as event streams, all in the same rounds."""
+    clients = [("modern", name) for name in HOMES] + [("legacy", name) for name in _STREAMS]
     tables: dict[str, dict[str, Any]] = {}
-    for generation, names in (("modern", tuple(HOMES)), ("legacy", _STREAMS)):
-        with ExitStack() as stack:
-            workers = [stack.enter_context(Worker(name, url)) for name in names]
-            for label, size in SIZES.items():
-                print(f"recall, {label}, {generation}", file=sys.stderr)
-                rounds = _interleaved(workers, bank(generation, size), _CALLS[label], scale * _ROUNDS[label])
-                tables[f"{label} {generation}"] = {name: _summary(took) for name, took in rounds.items()}
+    with ExitStack() as stack:
+        workers = [(stack.enter_context(Worker(name, url)), generation) for generation, name in clients]
+        for label, size in SIZES.items():
+            print(f"recall, {label}", file=sys.stderr)
+            rounds = _interleaved(workers, size, _CALLS[label], scale * _ROUNDS[label])
+            for (generation, name), took in zip(clients, rounds, strict=True):
+                tables.setdefault(f"{label} {generation}", {})[name] = _summary(took)
     for label in SIZES:
         floor = tables[f"{label} modern"][FLOOR]
         for generation in ("modern", "legacy"):
@@ -83,13 +84,14 @@ def warm(url: str, scale: int) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _interleaved(workers: list[Worker], bank: str, calls: int, rounds: int) -> dict[str, list[list[float]]]:
-    took: dict[str, list[list[float]]] = {worker.name: [] for worker in workers}
+def _interleaved(workers: list[tuple[Worker, str]], size: int, calls: int, rounds: int) -> list[list[list[float]]]:
+    took: list[list[list[float]]] = [[] for _ in workers]
     for number in range(rounds):
-        turn = number % len(workers)
-        for worker in workers[turn:] + workers[:turn]:
-            if seconds := worker.ask("calls", bank, calls):
-                took[worker.name].append(seconds)
+        for turn in range(len(workers)):
+            place = (number + turn) % len(workers)
+            worker, generation = workers[place]
+            if seconds := worker.ask("calls", bank(generation, size), calls):
+                took[place].append(seconds)
     return took
 
 

@@ -110,7 +110,8 @@ def _said_once(text: bytes) -> bytes:
     """Return a message without the text that says its structured content again (Tools, "Structured Content").
 
     That is half of a large one, and in nobody's way once there are objects to build. Where there is little to gain, or
-    something is wrong, which whoever decodes it will say, the message is what it was.
+    something is wrong, which whoever decodes it will say, the message is what it was. Of a key that comes twice, the
+    last counts.
     """
     try:
         message = _kept.decode(text)

@@ -35,7 +35,7 @@ def to_dict(result: Any) -> dict[str, Any]:
         result: Any object that a `Bank` method returned, or a part of one.
 
     Returns:
-        One dict, keys as the attributes are named.
+        One dict, keys as the attributes are named; `error`, which is None in every result, is left out.
 
     Raises:
         TypeError: It is something else.
