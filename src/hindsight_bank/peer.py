@@ -208,10 +208,11 @@ class Peer:
 
 
 def _decoded(texts: Iterator[bytes], decode: Decode) -> Iterator[Message[Any]]:
-    """Yield each message; its text is `decode`'s alone, which may let go of it while there are objects to build."""
-    with suppress(StopIteration):
-        while True:
-            yield decode(next(texts))
+    """Return the messages; a text is `decode`'s alone, which may let go of it while there are objects to build.
+
+    No generator: an interrupt while one is closed would be lost.
+    """
+    return iter(lambda: decode(next(texts)), None)
 
 
 def _courtesy(operation: str, deadline: Deadline) -> Deadline:
