@@ -222,6 +222,19 @@ def test_a_length_that_is_no_truth_takes_no_memory(
     assert peak < 16 * BOUND
 
 
+def test_room_is_made_within_the_bound() -> None:
+    """Ours: however much is said to come, no more than the bound can."""
+    exchange = Exchange(deadline(), 10)
+    exchange.coming = 10**15
+    chunks = itertools.repeat(b"1" * 4096, 2**8)
+    reply = Reply(200, {"content-type": JSON}, chunks, lambda: None, exchange=exchange, most_bytes=2**20)
+    tracemalloc.start()
+    assert sum(map(len, reply.messages())) == 2**20
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 2**20
+
+
 def test_lines_of_one_large_chunk_take_no_more_room_than_others() -> None:
     """Ours: each read begins a line, and the rest of the chunk, which is known to come, is for other lines."""
     exchange = Exchange(deadline(), 10)

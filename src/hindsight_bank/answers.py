@@ -118,7 +118,7 @@ def _said_once(text: bytes) -> bytes:
     except (msgspec.DecodeError, RecursionError):
         return text
     result = message.result
-    if message.error is not None or result is UNSET or result.isError or result.structuredContent == Raw(b"null"):
+    if result is UNSET or result.isError or result.structuredContent == Raw(b"null"):
         return text
     return msgspec.json.encode(message) if len(result.structuredContent) < _WORTHWHILE * len(text) else text
 
